@@ -28,6 +28,7 @@
 #include "exchange/internal.h"
 #include "rdma-common.h"
 #include "stream/source.h"
+#include "verbs/resource-limit.h"
 
 /* The minimum and maximum interval between idle checks, in milliseconds. */
 #define CHECK_MIN 20
@@ -246,6 +247,7 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	struct device_context *context = calloc(1, sizeof(*context));
 	struct device *device = &context->device;
 	char name[16]; /* maximum size of a thread name */
+	char reason[256];
 	int error;
 
 	if (!context)
@@ -259,8 +261,9 @@ int device_start(struct ibv_context *verbs, struct device **result, struct failu
 	if (!error)
 		error = -pthread_create(&context->thread, NULL, poll_completions, context);
 	if (error) {
+		resource_limit_of_threads(-error, reason, sizeof(reason));
 		failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error, "pthread_create",
-			"cannot start the CQ thread: %s", strerror(-error));
+			"cannot start the CQ thread: %s", reason);
 		goto close_wakeup_queue;
 	}
 	snprintf(name, sizeof(name), "cq-%s", device_name(device));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/explain.h"
+#include "base/local-failure.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -133,6 +134,16 @@ static const struct explanation rows[] = {
 	{FAILURE_HOST, PHASE_ANY, HOST_CONTROL_GROUP, STATUS_FAILED, SIDE_HERE, FACT,
 		"a control group of this process limits its RDMA resources",
 		"raise rdma.max of this group", "cat /proc/self/cgroup"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_MANAGER, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the RDMA connection manager does not support this device",
+		"use the software that supports it, an InfiniBand, RoCE or iWARP adapter, or a "
+		"soft-RoCE device: rdma link add rxe0 type rxe netdev INTERFACE",
+		"rdma link; ibv_devinfo"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_INTERFACE, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the RDMA port has no network interface, whose address the connection manager needs",
+		"load its driver (InfiniBand: modprobe ib_ipoib), or, if the network is of the other "
+		"type, change the port's link type: mstconfig -d PCI set LINK_TYPE_P1=ETH (or IB)",
+		"rdma link; ip -br link"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL,
 		"check the name and the name service, or use an IP address", "getent ahosts HOST"},
 
@@ -543,7 +554,13 @@ static const struct explanation rows[] = {
 		NULL},
 	{FAILURE_ERRNO, PHASE_ROUTE, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL, NULL,
 		NULL},
-	{FAILURE_ERRNO, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL, NULL,
+	{FAILURE_ERRNO, PHASE_CONNECT, EXPLAIN_LOCAL, STATUS_CONNECT, SIDE_HERE, FACT, NULL, NULL,
+		NULL},
+	{FAILURE_ERRNO, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_ANYWHERE, FACT, NULL, NULL,
+		NULL},
+	{FAILURE_ERRNO, PHASE_EXCHANGE, EXPLAIN_LOCAL, STATUS_FAILED, SIDE_HERE, FACT, NULL, NULL,
+		NULL},
+	{FAILURE_ERRNO, PHASE_EXCHANGE, EXPLAIN_ANY, STATUS_PEER, SIDE_ANYWHERE, FACT, NULL, NULL,
 		NULL},
 	{FAILURE_ERRNO, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, SIDE_HERE, FACT, NULL, NULL, NULL},
 };
@@ -552,6 +569,12 @@ static const struct explanation rows[] = {
 static const struct explanation unknown = {FAILURE_NONE, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED,
 	SIDE_HERE, FACT, "unknown cause", "this is a bug: please report it", NULL};
 
+static bool row_has(const struct explanation *row, int code)
+{
+	return row->code == code || row->code == EXPLAIN_ANY ||
+	       (row->code == EXPLAIN_LOCAL && local_failure_is(code, LOCAL_FAILURE_LATE));
+}
+
 const struct explanation *explain(enum failure_kind kind, enum phase phase, int code)
 {
 	if (phase == PHASE_DIAGNOSIS || phase == PHASE_MEASUREMENT)
@@ -559,7 +582,7 @@ const struct explanation *explain(enum failure_kind kind, enum phase phase, int 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (rows[i].kind == kind &&
 			(rows[i].phase == phase || rows[i].phase == PHASE_ANY) &&
-			(rows[i].code == code || rows[i].code == EXPLAIN_ANY))
+			row_has(&rows[i], code))
 			return &rows[i];
 	return &unknown;
 }

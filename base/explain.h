@@ -21,7 +21,7 @@ enum side {
 struct explanation {
 	enum failure_kind kind;
 	enum phase phase; /* PHASE_ANY matches all */
-	int code;         /* EXPLAIN_ANY matches all */
+	int code;         /* EXPLAIN_ANY matches all, EXPLAIN_LOCAL those of this host */
 	enum exit_status status;
 	enum side side;
 	bool guess;          /* the cause is probable, not observed */
@@ -31,6 +31,9 @@ struct explanation {
 };
 
 #define EXPLAIN_ANY (-1)
+
+/* The code of rows for every errno of this host alone: base/local-failure.h. */
+#define EXPLAIN_LOCAL (-2)
 
 /* Returns the first matching row, never NULL. The row is constant. */
 const struct explanation *explain(enum failure_kind kind, enum phase phase, int code);

@@ -17,6 +17,7 @@
 #include "diagnose/udp-probe.h"
 #include "host/device-address.h"
 #include "host/readiness.h"
+#include "host/stack-table.h"
 
 /*
  * Time limits in milliseconds. The C library repeats a request to a name server after 5 s. The
@@ -77,6 +78,32 @@ static void name_ports(const struct inventory *inventory, char *text, size_t siz
 	}
 }
 
+/* Warns of an address whose interface has another MAC address than the adapter below it. */
+static void warn_of_mac(const struct inventory_device *device,
+	const struct inventory_interface *interface, struct check_list *list)
+{
+	const struct interface_stack *stack = &interface->stack;
+
+	if (interface->address_count && stack_table_needs_mac(device->driver, stack))
+		check_list_warn(list, CHECK_HOST,
+			"peers send to the MAC address of %s (%s), but %s may receive only packets "
+			"for that of %s (%s)",
+			interface->name, stack->layers[0].hardware, device->name,
+			stack->layers[stack->count - 1].name,
+			stack->layers[stack->count - 1].hardware);
+}
+
+static void examine_stacks(const struct inventory *inventory, struct check_list *list)
+{
+	for (size_t i = 0; i < inventory->device_count; i++) {
+		const struct inventory_device *device = &inventory->devices[i];
+
+		for (size_t j = 0; j < device->port_count; j++)
+			for (size_t k = 0; k < device->ports[j].interface_count; k++)
+				warn_of_mac(device, &device->ports[j].interfaces[k], list);
+	}
+}
+
 int check_host(struct diagnosis *diagnosis)
 {
 	struct failure failure = {0};
@@ -99,6 +126,7 @@ int check_host(struct diagnosis *diagnosis)
 	find_mtus(&diagnosis->inventory);
 	name_ports(&diagnosis->inventory, text, sizeof(text));
 	address_conflicts_examine(&diagnosis->inventory, &diagnosis->list);
+	examine_stacks(&diagnosis->inventory, &diagnosis->list);
 	check_list_ok(&diagnosis->list, CHECK_HOST, "%s", text);
 	return 0;
 }

@@ -39,6 +39,14 @@ static const char *const netns_names[] = {
 	[INVENTORY_NETNS_EXCLUSIVE] = "exclusive",
 };
 
+/* Whether the device exchanges packets for the addresses of an interface. */
+static const char *const carries_names[] = {
+	[STACK_UNKNOWN] = "",
+	[STACK_CARRIES] = "yes",
+	[STACK_OWN_MAC] = "with the device's MAC address",
+	[STACK_LOSES] = "no",
+};
+
 static void host_line(const struct inventory *inventory, inventory_line *take, void *context)
 {
 	char line[INVENTORY_LINE], size[UNITS_TEXT];
@@ -165,9 +173,21 @@ static struct json_object *gid_json(const struct inventory_gid *gid)
 	return object;
 }
 
-static struct json_object *interface_json(const struct inventory_interface *interface)
+static struct json_object *layer_json(const struct interface_layer *layer)
+{
+	struct json_object *object = json_object_new_object();
+
+	document_add_known_text(object, "interface", layer->name);
+	document_add_known_text(object, "kind", layer->kind);
+	document_add_known_text(object, "mac", layer->hardware);
+	return object;
+}
+
+static struct json_object *interface_json(
+	const struct inventory_device *device, const struct inventory_interface *interface)
 {
 	struct json_object *object = json_object_new_object(), *addresses = json_object_new_array();
+	struct json_object *stack = json_object_new_array();
 
 	document_add_known_text(object, "name", interface->name);
 	document_add_known_text(object, "state", interface->state);
@@ -175,10 +195,17 @@ static struct json_object *interface_json(const struct inventory_interface *inte
 	for (size_t i = 0; i < interface->address_count; i++)
 		document_append_text(addresses, interface->addresses[i].text);
 	document_add(object, "addresses", addresses);
+	document_add_boolean(object, "elsewhere", interface->elsewhere);
+	for (size_t i = 0; i < interface->stack.count; i++)
+		document_append(stack, layer_json(&interface->stack.layers[i]));
+	document_add(object, "stack", stack);
+	document_add_known_text(object, "carries",
+		carries_names[stack_table_verdict(device->driver, &interface->stack)]);
 	return object;
 }
 
-static struct json_object *port_json(const struct inventory_port *port)
+static struct json_object *port_json(
+	const struct inventory_device *device, const struct inventory_port *port)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *gids = json_object_new_array(), *interfaces = json_object_new_array();
@@ -196,7 +223,7 @@ static struct json_object *port_json(const struct inventory_port *port)
 		document_append(gids, gid_json(&port->gids[i]));
 	document_add(object, "gids", gids);
 	for (size_t i = 0; i < port->interface_count; i++)
-		document_append(interfaces, interface_json(&port->interfaces[i]));
+		document_append(interfaces, interface_json(device, &port->interfaces[i]));
 	document_add(object, "interfaces", interfaces);
 	return object;
 }
@@ -214,7 +241,7 @@ static struct json_object *device_json(const struct inventory_device *device)
 	document_add_known_text(object, "uverbs", device->uverbs);
 	document_add_text(object, "access", access_names[device->access]);
 	for (size_t i = 0; i < device->port_count; i++)
-		document_append(ports, port_json(&device->ports[i]));
+		document_append(ports, port_json(device, &device->ports[i]));
 	document_add(object, "ports", ports);
 	return object;
 }

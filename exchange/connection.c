@@ -17,6 +17,7 @@
 #include "exchange/test-data.h"
 #include "exchange/tuning.h"
 #include "verbs/cm.h"
+#include "verbs/resource-limit.h"
 
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
 #define RNR_TIMER 12
@@ -138,6 +139,7 @@ static int start_workers(struct connection *connection, struct failure *failure)
 	struct ring *out = &connection->outgoing_ring, *in = &connection->incoming_ring;
 	const cpu_set_t *processors = locality_processors(&connection->device->locality);
 	uint32_t chunk = connection->limits.chunk;
+	char reason[256];
 	int error;
 
 	connection->source_listener =
@@ -158,9 +160,11 @@ static int start_workers(struct connection *connection, struct failure *failure)
 			&connection->source_listener);
 	if (!error)
 		test_data_fill(connection);
-	return error ? failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
-			       "cannot start a thread: %s", strerror(-error))
-		     : 0;
+	if (!error)
+		return 0;
+	resource_limit_of_threads(-error, reason, sizeof(reason));
+	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
+		"cannot start a thread: %s", reason);
 }
 
 /*

@@ -1,7 +1,8 @@
 /*
- * Finds control groups in /proc/self/cgroup and in the list of mounts, and reads rdma.max of each
- * group from the process's own to the top.
+ * Finds control groups in /proc/self/cgroup and in the list of mounts, and reads rdma.max and
+ * pids.max of each group from the process's own to the top.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,29 @@ bool control_group_limits(const char *root, const char *device, char *text, size
 	do {
 		if (find_limit(root, &group, device, text, size))
 			return true;
+	} while (control_group_up(&group));
+	return false;
+}
+
+bool control_group_is_full(const char *root, char *text, size_t size)
+{
+	struct control_group group;
+	uint64_t most, now;
+
+	*text = '\0';
+	control_group_find(root, "pids", &group);
+	if (group.unknown || !group.directory[0])
+		return false;
+	do {
+		/* "max", which is no number, means no limit; the topmost group has none. */
+		if (sysfs_number(root, &most, "%s/pids.max", group.directory) == 0 &&
+			sysfs_number(root, &now, "%s/pids.current", group.directory) == 0 &&
+			now >= most) {
+			snprintf(text, size, "control group %s, pids.max: %" PRIu64,
+				control_group_name(&group), most);
+			text_printable(text);
+			return true;
+		}
 	} while (control_group_up(&group));
 	return false;
 }

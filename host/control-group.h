@@ -36,4 +36,11 @@ const char *control_group_name(const struct control_group *group);
  */
 bool control_group_limits(const char *root, const char *device, char *text, size_t size);
 
+/*
+ * True if the control group of this process, or one above it, has all the processes and threads
+ * that it allows: pids.max. Writes the innermost such group, truncated to size, or "": "control
+ * group /pod, pids.max: 10".
+ */
+bool control_group_is_full(const char *root, char *text, size_t size);
+
 #endif

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "host/device-address.h"
 #include "host/inventory.h"
+#include "host/readiness.h"
 
 /*
  * Returns the preference of an address: IPv4, then IPv6, then link-local IPv6; 0 for another
@@ -57,6 +58,17 @@ enum readiness device_address_find(
 	result = best ? HOST_READY : found ? HOST_NO_DEVICE_ADDRESS : HOST_NO_SUCH_DEVICE;
 	inventory_free(&inventory);
 	return result;
+}
+
+enum readiness device_address_explain(
+	const char *root, const char *device, enum readiness lacking, char *evidence, size_t size)
+{
+	enum readiness reason = readiness_of_support(root, device, evidence, size);
+
+	if (reason != HOST_READY)
+		return reason;
+	snprintf(evidence, size, "--device %s", device);
+	return lacking;
 }
 
 /* Finds the source address that the kernel would use. Returns false if there is no route. */

@@ -16,6 +16,14 @@ enum readiness device_address_find(
 	const char *root, const char *device, int family, struct sockaddr_storage *address);
 
 /*
+ * Explains why device_address_find() found no address of this device: writes the evidence,
+ * truncated to size, and returns the reason, which is `lacking`, its result, or that the connection
+ * manager cannot use the device: readiness_of_support().
+ */
+enum readiness device_address_explain(
+	const char *root, const char *device, enum readiness lacking, char *evidence, size_t size);
+
+/*
  * Writes the name of the network interface that has the source address the kernel would use for
  * this destination, "" if there is none; or the one that has this source address, unless it is
  * NULL. Sends nothing.

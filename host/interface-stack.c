@@ -38,6 +38,7 @@ static void add_layer(struct interface_stack *stack, const struct netlink_link *
 
 	snprintf(layer->name, sizeof(layer->name), "%s", link->name);
 	snprintf(layer->kind, sizeof(layer->kind), "%s", link->kind);
+	snprintf(layer->hardware, sizeof(layer->hardware), "%s", link->hardware);
 }
 
 /*
@@ -100,6 +101,16 @@ int interface_stack_kind(const struct interface_stack *stack, const char *kind)
 		if (strcmp(stack->layers[i].kind, kind) == 0)
 			return (int)i;
 	return -1;
+}
+
+bool interface_stack_changes_mac(const struct interface_stack *stack)
+{
+	const char *top = stack->layers[0].hardware, *bottom;
+
+	if (!stack->complete || stack->count < 2)
+		return false;
+	bottom = stack->layers[stack->count - 1].hardware;
+	return *top && *bottom && strcmp(top, bottom) != 0;
 }
 
 void interface_stack_describe(const struct interface_stack *stack, char *text, size_t size)

@@ -17,6 +17,7 @@
 struct interface_layer {
 	char name[IF_NAMESIZE];
 	char kind[16]; /* "bridge", "macvlan", as in struct netlink_link; "" for a physical one */
+	char hardware[NETLINK_HARDWARE_SIZE]; /* its MAC address, "": unknown */
 };
 
 /* Interfaces from the address down. */
@@ -38,6 +39,12 @@ void interface_stack_find(const struct netlink_link *links, size_t count, const 
 
 /* Returns the place of the first layer of this kind, or -1. */
 int interface_stack_kind(const struct interface_stack *stack, const char *kind);
+
+/*
+ * True if neighbours are told another MAC address than that of the interface at the bottom of a
+ * complete stack, because the interface at its top has another one.
+ */
+bool interface_stack_changes_mac(const struct interface_stack *stack);
 
 /*
  * Writes the layers, truncated to size: "br0 (bridge) over bond0 (bond) over eth0", "eth0", or

@@ -207,6 +207,7 @@ int netlink_find_route(
 
 static void copy_link(struct netlink_link *link, struct rtnl_link *found)
 {
+	const struct nl_addr *hardware = rtnl_link_get_addr(found);
 	const char *kind = rtnl_link_get_type(found);
 	int32_t namespace;
 
@@ -224,6 +225,8 @@ static void copy_link(struct netlink_link *link, struct rtnl_link *found)
 	/* The kernel numbers the namespace of the interface below only if it is another. */
 	link->lower_elsewhere = rtnl_link_get_link_netnsid(found, &namespace) == 0;
 	snprintf(link->kind, sizeof(link->kind), "%s", kind ? kind : "");
+	if (hardware && nl_addr_get_len(hardware) > 0)
+		nl_addr2str(hardware, link->hardware, sizeof(link->hardware));
 }
 
 int netlink_find_link(unsigned int interface, struct netlink_link *link)

@@ -32,7 +32,8 @@ struct netlink_link {
 	unsigned int lower;   /* index of the interface below it or, of a veth, its peer; 0: none */
 	bool lower_elsewhere; /* that interface is in another network namespace */
 	char kind[16];        /* "vrf", "macvlan"; "" for a physical interface */
-	uint8_t state;        /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
+	char hardware[NETLINK_HARDWARE_SIZE]; /* its link-layer address, "" if it has none */
+	uint8_t state; /* IF_OPER_UP, IF_OPER_DOWN, ...: linux/if.h, RFC 2863 */
 };
 
 /* An entry of the neighbour table: RTM_NEWNEIGH. */

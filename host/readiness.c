@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "host/device-support.h"
 #include "host/readiness.h"
 #include "host/stack-table.h"
 
@@ -20,9 +21,10 @@ struct finding {
 static const struct finding ready = {.code = HOST_READY};
 
 /* Codes in order from the least usable to the most usable port. */
-static const enum readiness order[] = {HOST_NO_SUCH_DEVICE, HOST_NO_UVERBS, HOST_NO_ACCESS,
-	HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_DEVICE_ADDRESS, HOST_LINK_LOCAL,
-	HOST_INTERFACE_ELSEWHERE, HOST_VRF, HOST_NAMESPACE, HOST_STACK, HOST_READY};
+static const enum readiness order[] = {HOST_NO_SUCH_DEVICE, HOST_NO_MANAGER, HOST_NO_UVERBS,
+	HOST_NO_ACCESS, HOST_PORT_DOWN, HOST_NO_SUBNET, HOST_NO_INTERFACE, HOST_NO_DEVICE_ADDRESS,
+	HOST_LINK_LOCAL, HOST_INTERFACE_ELSEWHERE, HOST_VRF, HOST_NAMESPACE, HOST_STACK,
+	HOST_READY};
 
 static size_t rank(const struct finding *finding)
 {
@@ -96,8 +98,11 @@ static struct finding check_state(
 	const struct inventory_device *device, const struct inventory_port *port)
 {
 	const struct inventory_interface *first = port->interfaces;
-	char interface[64] = "";
+	char interface[96] = "";
 
+	/* An adapter whose port can be of either type stays down in a network of the other one. */
+	if (is_infiniband(port))
+		snprintf(interface, sizeof(interface), ", link type InfiniBand");
 	if (strncmp(port->state, "ACTIVE", 6) == 0)
 		return ready;
 	/* The link is up and waiting for a subnet manager to assign an address. */
@@ -105,12 +110,35 @@ static struct finding check_state(
 		return lacks(HOST_NO_SUBNET, "port %s/%u is INIT, subnet manager LID %u",
 			device->name, port->number, port->sm_lid);
 	if (port->interface_count)
-		snprintf(interface, sizeof(interface), ", network interface %s is %s", first->name,
-			first->state[0] ? first->state : "in an unknown state");
+		text_append(interface, sizeof(interface), ", network interface %s is %s",
+			first->name, first->state[0] ? first->state : "in an unknown state");
 	return lacks(HOST_PORT_DOWN, "port %s/%u is %s%s%s%s%s", device->name, port->number,
 		port->state[0] ? port->state : "in an unknown state",
 		port->physical_state[0] ? " (" : "", port->physical_state,
 		port->physical_state[0] ? ")" : "", interface);
+}
+
+/* Checks that the connection manager supports the device. */
+static struct finding check_manager(
+	const struct inventory_device *device, const struct inventory_port *port)
+{
+	const struct unsupported *row = device_support_find(device, port);
+
+	return row && row->code == HOST_NO_MANAGER
+		       ? lacks(HOST_NO_MANAGER, "%s is %s", device->name, row->reason)
+		       : ready;
+}
+
+/* Checks that the connection manager finds an interface of the port. */
+static struct finding check_interface(
+	const struct inventory_device *device, const struct inventory_port *port)
+{
+	const struct unsupported *row = device_support_find(device, port);
+
+	return row ? lacks(row->code, "port %s/%u%s%s has none in this network namespace",
+			     device->name, port->number,
+			     port->link_layer[0] ? " of link type " : "", port->link_layer)
+		   : ready;
 }
 
 /* Returns the interface's first address that is, or is not, link-local; NULL if there is none. */
@@ -173,12 +201,8 @@ static struct finding check_addresses(
 		return lacks(HOST_INTERFACE_ELSEWHERE,
 			"port %s/%u belongs to network interface %s of another network namespace",
 			device->name, port->number, port->interfaces[0].name);
-	if (port->interface_count)
-		return lacks(HOST_NO_DEVICE_ADDRESS,
-			"port %s/%u: network interface %s has no address", device->name,
-			port->number, port->interfaces[0].name);
-	return lacks(HOST_NO_DEVICE_ADDRESS, "port %s/%u has no network interface", device->name,
-		port->number);
+	return lacks(HOST_NO_DEVICE_ADDRESS, "port %s/%u: network interface %s has no address",
+		device->name, port->number, port->interfaces[0].name);
 }
 
 /*
@@ -226,8 +250,14 @@ static struct finding check_stack(
 static struct finding check_port(const struct inventory *inventory,
 	const struct inventory_device *device, const struct inventory_port *port)
 {
-	struct finding finding = check_state(device, port);
+	struct finding finding = check_manager(device, port);
 
+	if (finding.code == HOST_READY)
+		finding = check_access(device);
+	if (finding.code == HOST_READY)
+		finding = check_state(device, port);
+	if (finding.code == HOST_READY)
+		finding = check_interface(device, port);
 	if (finding.code == HOST_READY)
 		finding = check_addresses(device, port);
 	if (finding.code == HOST_READY)
@@ -239,12 +269,14 @@ static struct finding check_port(const struct inventory *inventory,
 static struct finding check_device(
 	const struct inventory *inventory, const struct inventory_device *device)
 {
-	struct finding best = check_access(device);
+	struct finding best;
 
-	if (best.code != HOST_READY)
-		return best;
-	if (device->port_count == 0)
-		return lacks(HOST_PORT_DOWN, "device %s has no ports", device->name);
+	if (device->port_count == 0) {
+		best = check_access(device);
+		return best.code == HOST_READY
+			       ? lacks(HOST_PORT_DOWN, "device %s has no ports", device->name)
+			       : best;
+	}
 	best = check_port(inventory, device, &device->ports[0]);
 	for (size_t i = 1; i < device->port_count; i++) {
 		struct finding finding = check_port(inventory, device, &device->ports[i]);
@@ -297,6 +329,21 @@ enum readiness readiness_of_access(
 	return report(&finding, evidence, size);
 }
 
+enum readiness readiness_of_support(
+	const char *root, const char *device, char *evidence, size_t size)
+{
+	struct finding finding = ready;
+	struct inventory inventory;
+
+	if (inventory_take(root, device, &inventory) == 0) {
+		finding = check_devices(&inventory, device);
+		if (finding.code != HOST_NO_MANAGER && finding.code != HOST_NO_INTERFACE)
+			finding = ready;
+		inventory_free(&inventory);
+	}
+	return report(&finding, evidence, size);
+}
+
 enum readiness readiness_of_device(
 	const char *root, const char *device, char *evidence, size_t size)
 {
@@ -321,7 +368,8 @@ enum readiness readiness_of_host(const char *root, char *evidence, size_t size)
 		if (finding.code == HOST_READY) {
 			finding = check_devices(&inventory, NULL);
 			/* The state of the ports matters later. */
-			if (finding.code != HOST_NO_UVERBS && finding.code != HOST_NO_ACCESS)
+			if (finding.code != HOST_NO_UVERBS && finding.code != HOST_NO_ACCESS &&
+				finding.code != HOST_NO_MANAGER)
 				finding = ready;
 		}
 		inventory_free(&inventory);

@@ -23,6 +23,14 @@ enum readiness readiness_of_access(
 	const struct inventory_device *device, char *evidence, size_t size);
 
 /*
+ * Takes an inventory and checks only whether the connection manager can use a port of this device
+ * (NULL: of any device). Returns HOST_NO_MANAGER or HOST_NO_INTERFACE if not; otherwise HOST_READY,
+ * also if there is no device. root: see host/sysfs.h.
+ */
+enum readiness readiness_of_support(
+	const char *root, const char *device, char *evidence, size_t size);
+
+/*
  * Takes an inventory and checks only this device. Returns HOST_READY if the device cannot
  * be seen there. root: see host/sysfs.h.
  */
@@ -30,9 +38,9 @@ enum readiness readiness_of_device(
 	const char *root, const char *device, char *evidence, size_t size);
 
 /*
- * Takes an inventory and checks only what a program needs to start: at least one device, the
- * connection manager's device file, and access to both. Returns HOST_READY if the inventory cannot
- * be taken. root: see host/sysfs.h.
+ * Takes an inventory and checks only what a program needs to start: at least one device that the
+ * connection manager supports, the connection manager's device file, and access to both. Returns
+ * HOST_READY if the inventory cannot be taken. root: see host/sysfs.h.
  */
 enum readiness readiness_of_host(const char *root, char *evidence, size_t size);
 

@@ -1,6 +1,7 @@
 /*
  * The table of stacks, and its use. To add a driver or a kind of interface, add rows. Rows of
- * software devices were tried; rows of adapters were read in their drivers.
+ * software devices were tried; rows of adapters were read in their drivers. The driver of bnxt_re
+ * is bnxt_en, that of irdma is ice: those of the PCI device.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,21 +16,40 @@ static const struct stack_row rows[] = {
 	 * Soft-RoCE receives from the interface to which the kernel delivers the packet, and looks
 	 * for a device on that interface or, for a VLAN, on the one below: rxe_udp_encap_recv().
 	 */
-	{"rdma_rxe", "bridge", STACK_LOSES, TRIED},
-	{"rdma_rxe", "bond", STACK_LOSES, TRIED},
+	{"rdma_rxe", "bridge", STACK_LOSES, TRIED}, {"rdma_rxe", "bond", STACK_LOSES, TRIED},
 	{"rdma_rxe", "team", STACK_LOSES, "as bond: netdev_rx_handler_register()"},
-	{"rdma_rxe", "macvlan", STACK_LOSES, TRIED},
-	{"rdma_rxe", "ipvlan", STACK_LOSES, TRIED},
-	{"rdma_rxe", "vxlan", STACK_LOSES, TRIED},
-	{"rdma_rxe", "vlan", STACK_CARRIES, TRIED},
+	{"rdma_rxe", "macvlan", STACK_LOSES, TRIED}, {"rdma_rxe", "ipvlan", STACK_LOSES, TRIED},
+	{"rdma_rxe", "vxlan", STACK_LOSES, TRIED}, {"rdma_rxe", "vlan", STACK_CARRIES, TRIED},
 	/*
 	 * Software iWARP uses sockets of the kernel; the connection manager finds the device by the
 	 * MAC address of the interface, which its GID contains: cma_acquire_dev_by_src_ip().
 	 */
-	{"siw", "bridge", STACK_OWN_MAC, TRIED},
-	{"siw", "bond", STACK_OWN_MAC, TRIED},
-	{"siw", "ipvlan", STACK_OWN_MAC, TRIED},
-	{"siw", "vlan", STACK_OWN_MAC, TRIED},
+	{"siw", "bridge", STACK_OWN_MAC, TRIED}, {"siw", "bond", STACK_OWN_MAC, TRIED},
+	{"siw", "ipvlan", STACK_OWN_MAC, TRIED}, {"siw", "vlan", STACK_OWN_MAC, TRIED},
+	/*
+	 * Adapters have a GID for each address above their interface, by
+	 * is_eth_port_of_netdev_filter(). Its entry in the device contains the VLAN and the MAC
+	 * address of the GID's interface, by rdma_read_gid_l2_fields(); that of bnxt_re always the
+	 * adapter's, by bnxt_re_add_gid(). Which MAC addresses they receive depends on more.
+	 * macvlans are documented for containers.
+	 */
+	{"mlx5_core", "vlan", STACK_CARRIES, "mlx5_ib_add_gid(), set_roce_addr()"},
+	{"mlx5_core", "macvlan", STACK_CARRIES, "k8s-rdma-shared-dev-plugin"},
+	{"mlx5_core", "bond", STACK_OWN_MAC, "drivers/net/ethernet/mellanox/mlx5/core/lag"},
+	{"mlx5_core", "team", STACK_OWN_MAC, "as bond"},
+	{"mlx5_core", "bridge", STACK_OWN_MAC, "set_roce_addr()"},
+	{"mlx5_core", "ipvlan", STACK_OWN_MAC, "set_roce_addr()"},
+	{"mlx4_core", "vlan", STACK_CARRIES, "__mlx4_ib_modify_qp(): rdma_read_gid_l2_fields()"},
+	{"mlx4_core", "bond", STACK_OWN_MAC, "mlx4_bond()"},
+	{"mlx4_core", "bridge", STACK_OWN_MAC, "__mlx4_ib_modify_qp(): rdma_read_gid_l2_fields()"},
+	{"bnxt_en", "vlan", STACK_CARRIES, "bnxt_re_add_gid()"},
+	{"bnxt_en", "bond", STACK_OWN_MAC, "bnxt_re_add_gid()"},
+	{"bnxt_en", "bridge", STACK_OWN_MAC, "bnxt_re_add_gid()"},
+	{"bnxt_en", "macvlan", STACK_OWN_MAC, "bnxt_re_add_gid()"},
+	{"bnxt_en", "ipvlan", STACK_OWN_MAC, "bnxt_re_add_gid()"},
+	{"ice", "vlan", STACK_CARRIES, "irdma_create_ah(): rdma_read_gid_l2_fields()"},
+	{"ice", "bridge", STACK_OWN_MAC, "irdma_create_ah(): rdma_read_gid_l2_fields()"},
+	/* Not ice and bond: ice removes the RDMA device of a bond's slave, ice_lag_link(). */
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -66,6 +86,12 @@ enum stack_verdict stack_table_verdict(const char *driver, const struct interfac
 	for (size_t i = 0; i + 1 < stack->count; i++)
 		verdict = worse(verdict, verdict_of_layer(driver, stack->layers[i].kind));
 	return verdict;
+}
+
+bool stack_table_needs_mac(const char *driver, const struct interface_stack *stack)
+{
+	return stack_table_verdict(driver, stack) == STACK_OWN_MAC &&
+	       interface_stack_changes_mac(stack);
 }
 
 void stack_table_describe(const char *address, const struct inventory_interface *interface,

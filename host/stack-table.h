@@ -33,6 +33,12 @@ const struct stack_row *stack_table_row(size_t index);
 enum stack_verdict stack_table_verdict(const char *driver, const struct interface_stack *stack);
 
 /*
+ * True if the verdict is STACK_OWN_MAC, and the interface above has another MAC address than the
+ * device's own: the device may not receive packets for its addresses.
+ */
+bool stack_table_needs_mac(const char *driver, const struct interface_stack *stack);
+
+/*
  * Writes "10.0.0.5 on br0 (bridge) over eth0 (mlx5_0)", truncated to size. address may be "".
  */
 void stack_table_describe(const char *address, const struct inventory_interface *interface,

@@ -21,6 +21,23 @@ static const char *const states[] = {
 	[IBV_PORT_ACTIVE_DEFER] = "ACTIVE_DEFER",
 };
 
+/* Returns the type as sysfs names it. */
+static const char *type_of(const struct ibv_device *device)
+{
+	if (device->transport_type == IBV_TRANSPORT_IWARP)
+		return "RNIC";
+	switch (device->node_type) {
+	case IBV_NODE_USNIC:
+		return "usNIC";
+	case IBV_NODE_USNIC_UDP:
+		return "usNIC UDP";
+	case IBV_NODE_UNSPECIFIED:
+		return "unspecified";
+	default:
+		return "CA";
+	}
+}
+
 static void read_attributes(struct ibv_context *context, struct inventory_port *port)
 {
 	struct ibv_port_attr attributes = {0};
@@ -98,8 +115,7 @@ static int read_device(struct ibv_device *from, struct inventory_device *device)
 
 	snprintf(device->name, sizeof(device->name), "%s", ibv_get_device_name(from));
 	snprintf(device->uverbs, sizeof(device->uverbs), "%.31s", from->dev_name);
-	snprintf(device->type, sizeof(device->type), "%s",
-		from->transport_type == IBV_TRANSPORT_IWARP ? "RNIC" : "CA");
+	snprintf(device->type, sizeof(device->type), "%s", type_of(from));
 	device->access = sysfs_access("", "/dev/infiniband/%s", device->uverbs);
 	context = ibv_open_device(from);
 	if (!context)

@@ -7,6 +7,7 @@
 #include "base/explain.h"
 #include "host/device-address.h"
 #include "host/readiness.h"
+#include "host/stack-table.h"
 #include "serve/listen.h"
 #include "verbs/cm.h"
 
@@ -19,6 +20,7 @@
 int listen_find_addresses(
 	const struct options *options, struct listen_addresses *addresses, struct failure *failure)
 {
+	char evidence[sizeof(failure->evidence)];
 	struct addrinfo *list;
 	enum readiness lacking;
 	int error;
@@ -26,9 +28,12 @@ int listen_find_addresses(
 	*addresses = (struct listen_addresses){0};
 	if (!options->bind && options->device) {
 		lacking = device_address_find("", options->device, AF_UNSPEC, &addresses->all[0]);
-		if (lacking != HOST_READY)
+		if (lacking != HOST_READY) {
+			lacking = device_address_explain(
+				"", options->device, lacking, evidence, sizeof(evidence));
 			return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, (int)lacking,
-				"--device", "--device %s", options->device);
+				"--device", "%s", evidence);
+		}
 		address_set_port(&addresses->all[0], options->port);
 		addresses->count = 1;
 		return 0;
@@ -59,8 +64,12 @@ static int lacks_device(const struct options *options, const struct sockaddr_sto
 	struct failure *failure)
 {
 	char text[ADDRESS_TEXT_SIZE], others[sizeof(failure->evidence)] = "";
+	enum readiness lacking = readiness_of_support("", options->device, others, sizeof(others));
 	bool named;
 
+	if (lacking != HOST_READY)
+		return failure_set(failure, FAILURE_HOST, PHASE_LISTEN, (int)lacking,
+			"rdma_bind_addr", "%s", others);
 	address_text((const struct sockaddr *)address, text);
 	named = options->bind && strcmp(options->bind, text) != 0;
 	device_address_list("", others, sizeof(others));
@@ -168,6 +177,39 @@ uint16_t listeners_port(const struct listeners *listeners)
 	return ntohs(rdma_get_src_port(listeners->all[0]));
 }
 
+/*
+ * Software iWARP binds a listener on all addresses to the device's own interface, so it accepts no
+ * client of an address on an interface above: siw_create_listen().
+ */
+static void warn_of_unserved(const struct inventory_device *device,
+	const struct inventory_interface *interface, const struct output *output)
+{
+	char text[160];
+
+	if (strcmp(device->driver, "siw") != 0 || interface->stack.count < 2 ||
+		interface->address_count == 0)
+		return;
+	stack_table_describe(
+		interface->addresses[0].text, interface, device->name, text, sizeof(text));
+	output_warning(
+		output, "%s is not served without --bind %s", text, interface->addresses[0].text);
+}
+
+/* Warns of addresses that a listener on all addresses does not serve. */
+static void check_addresses(const struct options *options, const struct inventory *inventory,
+	const struct output *output)
+{
+	if (options->bind || options->device || output->quiet)
+		return;
+	for (size_t i = 0; i < inventory->device_count; i++) {
+		const struct inventory_device *device = &inventory->devices[i];
+
+		for (size_t j = 0; j < device->port_count; j++)
+			for (size_t k = 0; k < device->ports[j].interface_count; k++)
+				warn_of_unserved(device, &device->ports[j].interfaces[k], output);
+	}
+}
+
 int listen_check_host(
 	const struct options *options, const struct output *output, struct failure *failure)
 {
@@ -179,6 +221,7 @@ int listen_check_host(
 	if (inventory_take("", NULL, &inventory))
 		return 0;
 	lacking = readiness_check(&inventory, options->device, evidence, sizeof(evidence));
+	check_addresses(options, &inventory, output);
 	inventory_free(&inventory);
 	if (lacking == HOST_READY)
 		return 0;

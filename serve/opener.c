@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "serve/opener.h"
+#include "verbs/resource-limit.h"
 
 /* cppcheck-suppress unusedStructMember ; the macros of sys/queue.h use them */
 TAILQ_HEAD(opening_queue, opening);
@@ -112,6 +113,7 @@ int opener_start(
 {
 	size_t paths = settings->input_count * sizeof(settings->inputs[0]);
 	struct opener *opener = calloc(1, sizeof(*opener) + paths);
+	char reason[256];
 	int error;
 
 	if (!opener)
@@ -126,8 +128,9 @@ int opener_start(
 	error = pthread_create(&opener->thread, NULL, open_inputs, opener);
 	if (error) {
 		free_opener(opener);
+		resource_limit_of_threads(error, reason, sizeof(reason));
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "pthread_create",
-			"cannot start a thread: %s", strerror(error));
+			"cannot start a thread: %s", reason);
 	}
 	pthread_setname_np(opener->thread, "opener");
 	*result = opener;

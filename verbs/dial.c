@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/local-failure.h"
 #include "host/readiness.h"
 #include "host/stack-table.h"
 #include "host/sysfs.h"
 #include "protocol/hello.h"
 #include "verbs/dial.h"
-#include "verbs/local-failure.h"
 #include "verbs/reply-watch.h"
 #include "verbs/resource-limit.h"
 
@@ -34,11 +34,18 @@
 static int attempt_failed(struct dial *dial, enum phase phase, const char *call, int error)
 {
 	char evidence[sizeof(dial->failure.evidence)];
+	enum readiness lacking;
 
 	/* Only the first failure is kept: no evidence is collected for later failures. */
 	if (failure_is_set(&dial->failure) ||
 		resource_limit_is_reached(NULL, phase, call, error, &dial->failure))
 		return -1;
+	if (error == ENODEV && phase == PHASE_ADDRESS) {
+		lacking = readiness_of_support("", dial->server.device, evidence, sizeof(evidence));
+		if (lacking != HOST_READY)
+			return failure_set(&dial->failure, FAILURE_HOST, phase, (int)lacking, call,
+				"%s", evidence);
+	}
 	server_addresses_evidence(&dial->server, dial->address, error, evidence, sizeof(evidence));
 	return failure_set(&dial->failure, FAILURE_ERRNO, phase, error, call, "%s", evidence);
 }

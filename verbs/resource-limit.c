@@ -1,6 +1,20 @@
 /* Looks up the limits of control groups: see verbs/resource-limit.h. */
-#include "verbs/resource-limit.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
 #include "host/control-group.h"
+#include "verbs/resource-limit.h"
+
+void resource_limit_of_threads(int error, char *text, size_t size)
+{
+	char group[160];
+
+	snprintf(text, size, "%s", strerror(error));
+	if (error == EAGAIN && control_group_is_full("", group, sizeof(group)))
+		text_append(text, size, " (%s)", group);
+}
 
 bool resource_limit_is_reached(
 	const char *device, enum phase phase, const char *call, int error, struct failure *failure)

@@ -65,6 +65,7 @@ int server_addresses_source(const struct server_addresses *server, int family,
 	struct sockaddr_storage *source, struct failure *failure)
 {
 	const struct addrinfo *candidate = server->sources;
+	char evidence[sizeof(failure->evidence)];
 	enum readiness lacking;
 
 	source->ss_family = AF_UNSPEC;
@@ -77,9 +78,12 @@ int server_addresses_source(const struct server_addresses *server, int family,
 		memcpy(source, candidate->ai_addr, candidate->ai_addrlen);
 	} else if (server->device) {
 		lacking = device_address_find("", server->device, family, source);
-		if (lacking != HOST_READY)
+		if (lacking != HOST_READY) {
+			lacking = device_address_explain(
+				"", server->device, lacking, evidence, sizeof(evidence));
 			return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking,
-				"--device", "--device %s", server->device);
+				"--device", "%s", evidence);
+		}
 	}
 	return 0;
 }

@@ -27,7 +27,8 @@
 	"Linux rejects for other reasons, so a peer with another connection manager is needed"
 #define OF_ADDRESSES \
 	"multicast and broadcast addresses, a link-local address without scope, an absent gateway"
-#define OUR_BUG "a fault of our own, of which none is known"
+#define OF_ADAPTERS "of adapters: test-device-support.c has a fake one for each"
+#define OUR_BUG     "a fault of our own, of which none is known"
 
 /* In the order of the table in base/explain.c. */
 static const struct {
@@ -79,6 +80,8 @@ static const struct {
 		"does not receive the packets for this address"},
 	{FAILURE_HOST, PHASE_ANY, HOST_CONTROL_GROUP, "a control group limits RDMA resources",
 		"control group of this process limits its RDMA resources"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_MANAGER, NO_TEST, OF_ADAPTERS},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_INTERFACE, NO_TEST, OF_ADAPTERS},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, "a host name that does not exist",
 		"cannot resolve no.such.host.invalid"},
 	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NO_INTERFACE, OF_ADDRESSES,
@@ -389,7 +392,10 @@ static const struct {
 		"reached its open-file limit"},
 	{FAILURE_ERRNO, PHASE_ADDRESS, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
 	{FAILURE_ERRNO, PHASE_ROUTE, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
+	{FAILURE_ERRNO, PHASE_CONNECT, EXPLAIN_LOCAL, NO_TEST, UNFORESEEN},
 	{FAILURE_ERRNO, PHASE_CONNECT, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
+	{FAILURE_ERRNO, PHASE_EXCHANGE, EXPLAIN_LOCAL, NO_TEST, UNFORESEEN},
+	{FAILURE_ERRNO, PHASE_EXCHANGE, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
 	{FAILURE_ERRNO, PHASE_ANY, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
 };
 

@@ -430,10 +430,10 @@ static void links_are_plain_text(void **state)
 	assert_int_equal(explain_query("Too much data", text), 1);
 	assert_non_null(strstr(text, "so its exchange fails later."));
 	assert_int_equal(explain_query("Peer did not respond in time", text), 1);
-	assert_non_null(strstr(text, "within the fixed time\nlimit. A server"));
+	assert_non_null(strstr(text, "within the fixed time limit. A server"));
 	assert_int_equal(explain_query("No slot for another client", text), 1);
-	assert_non_null(strstr(text, "because the server is\nfull or because there are too many "
-				     "clients from this\naddress (`full for this address`)."));
+	assert_non_null(strstr(text, "because the server is full or because there are too\nmany "
+				     "clients from this address (`full for this address`)."));
 }
 
 static void lists_the_titles_of_many_matches(void **state)

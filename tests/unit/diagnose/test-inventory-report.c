@@ -92,6 +92,35 @@ static void lines_are_safe_and_bounded(void **state)
 	assert_true(strlen(shown.text) < 4 * INVENTORY_LINE + 256);
 }
 
+/* A bridge's port in a virtual machine's host. */
+static void shows_stacks(void **state)
+{
+	struct interface_stack *stack;
+	struct json_object *object;
+	struct shown shown = {0};
+	struct host host;
+	const char *text;
+
+	(void)state;
+	make_small_host(&host);
+	stack = &host.interfaces[2].stack;
+	*stack = (struct interface_stack){
+		.count = 2,
+		.layers = {{"eth0", "bridge", "02:00:00:00:00:01"},
+			{"eth1", "", "02:00:00:00:00:02"}},
+		.complete = true,
+	};
+	inventory_lines(&host.inventory, take_line, &shown);
+	assert_non_null(strstr(shown.text, "\n10.0.0.1 on eth0 (bridge) over eth1 (rxe0)\n"));
+	object = inventory_json(&host.inventory);
+	text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+	assert_non_null(
+		strstr(text, "\"stack\":[{\"interface\":\"eth0\",\"kind\":\"bridge\","
+			     "\"mac\":\"02:00:00:00:00:01\"},{\"interface\":\"eth1\",\"kind\":null,"
+			     "\"mac\":\"02:00:00:00:00:02\"}],\"carries\":\"no\"}"));
+	json_object_put(object);
+}
+
 static void formats_json(void **state)
 {
 	struct json_object *object;
@@ -114,7 +143,8 @@ static void formats_json(void **state)
 		"\"lid\":null,\"sm_lid\":null,"
 		"\"gids\":[{\"index\":1,\"gid\":\"::ffff:10.0.0.1\",\"type\":\"RoCE v2\","
 		"\"interface\":\"eth0\"}],\"interfaces\":[{\"name\":\"eth0\",\"state\":\"up\","
-		"\"mtu\":1500,\"addresses\":[\"10.0.0.1\"]}]}]}]}");
+		"\"mtu\":1500,\"addresses\":[\"10.0.0.1\"],\"elsewhere\":false,\"stack\":[],"
+		"\"carries\":null}]}]}]}");
 	json_object_put(object);
 	memset(&host.inventory, 0, sizeof(host.inventory));
 	host.inventory.locked_max = UINT64_MAX;
@@ -132,6 +162,7 @@ int main(void)
 		cmocka_unit_test(shows_missing_parts),
 		cmocka_unit_test(lines_are_safe_and_bounded),
 		cmocka_unit_test(formats_json),
+		cmocka_unit_test(shows_stacks),
 	};
 
 	return cmocka_run_group_tests_name("inventory-report", tests, NULL, NULL);

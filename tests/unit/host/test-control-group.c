@@ -62,12 +62,40 @@ static void finds_limits_of_version_1(void **state)
 		root, "rxe0", "control group /pod, rdma.max: rxe0 hca_handle=max hca_object=7");
 }
 
+static void assert_full(const struct tree *root, const char *wanted)
+{
+	char text[256] = "rubbish";
+
+	assert_int_equal(control_group_is_full(root->path, text, sizeof(text)), *wanted != 0);
+	assert_string_equal(text, wanted);
+}
+
+static void finds_the_group_that_is_full(void **state)
+{
+	const struct tree *root = *state;
+
+	assert_full(root, "");
+	put(root, "/proc/self/cgroup", "0::/pod/app\n");
+	put(root, "/proc/self/mountinfo", MOUNT_V2);
+	put(root, "/sys/fs/cgroup/pod/app/pids.max", "max\n");
+	put(root, "/sys/fs/cgroup/pod/app/pids.current", "3\n");
+	assert_full(root, "");
+	put(root, "/sys/fs/cgroup/pod/pids.max", "4\n");
+	put(root, "/sys/fs/cgroup/pod/pids.current", "3\n");
+	assert_full(root, "");
+	put(root, "/sys/fs/cgroup/pod/pids.current", "4\n");
+	assert_full(root, "control group /pod, pids.max: 4");
+	put(root, "/sys/fs/cgroup/pod/app/pids.max", "3\n");
+	assert_full(root, "control group /pod/app, pids.max: 3");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_tree(finds_the_innermost_limit),
 		with_tree(finds_the_limit_of_the_root),
 		with_tree(finds_limits_of_version_1),
+		with_tree(finds_the_group_that_is_full),
 	};
 
 	return cmocka_run_group_tests_name("control-group", tests, NULL, NULL);

@@ -79,6 +79,31 @@ static void finds_kinds(void **state)
 	assert_int_equal(interface_stack_kind(&stack, "team"), -1);
 }
 
+/* The MAC address that neighbours are told, and the one of the device's interface. */
+static void compares_mac_addresses(void **state)
+{
+	static const struct netlink_link links[] = {
+		{.name = "eth0", .index = 2, .master = 3, .hardware = "02:00:00:00:00:02"},
+		{.name = "br0", .index = 3, .kind = "bridge", .hardware = "02:00:00:00:00:03"},
+		{.name = "eth1", .index = 4, .master = 5, .hardware = "02:00:00:00:00:04"},
+		{.name = "bond0", .index = 5, .kind = "bond", .hardware = "02:00:00:00:00:04"},
+		{.name = "tun0", .index = 6, .kind = "tun", .lower = 2},
+	};
+	struct interface_stack stack;
+
+	(void)state;
+	interface_stack_find(links, COUNT(links), "br0", "eth0", &stack);
+	assert_true(interface_stack_changes_mac(&stack));
+	interface_stack_find(links, COUNT(links), "br0", "eth1", &stack);
+	assert_false(interface_stack_changes_mac(&stack));
+	interface_stack_find(links, COUNT(links), "bond0", "eth1", &stack);
+	assert_false(interface_stack_changes_mac(&stack));
+	interface_stack_find(links, COUNT(links), "eth0", "eth0", &stack);
+	assert_false(interface_stack_changes_mac(&stack));
+	interface_stack_find(links, COUNT(links), "tun0", "eth0", &stack);
+	assert_false(interface_stack_changes_mac(&stack));
+}
+
 static void truncates(void **state)
 {
 	struct interface_stack stack;
@@ -95,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(walks_down),
 		cmocka_unit_test(finds_kinds),
+		cmocka_unit_test(compares_mac_addresses),
 		cmocka_unit_test(truncates),
 	};
 

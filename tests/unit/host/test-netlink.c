@@ -152,6 +152,8 @@ static void lists_interfaces(void **state)
 
 		assert_int_equal(link->index, if_nametoindex(link->name));
 		bridge = bridge || strcmp(link->kind, "bridge") == 0;
+		if (strcmp(link->name, "lo") == 0)
+			assert_string_equal(link->hardware, "00:00:00:00:00:00");
 		if (strcmp(link->name, "near0") != 0)
 			continue;
 		port = link->master == if_nametoindex("br0");

@@ -116,7 +116,8 @@ static void one_good_port_is_enough(void **state)
 	assert_lacks(&host, HOST_READY, "");
 	/* Port 2 of the first device is the closest to being ready, so its problem is reported. */
 	host.devices[1].access = SYSFS_DENIED;
-	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port mlx5_0/2 has no network interface");
+	assert_lacks(&host, HOST_NO_INTERFACE,
+		"port mlx5_0/2 of link type Ethernet has none in this network namespace");
 }
 
 static void missing_host_parts_come_first(void **state)
@@ -204,6 +205,14 @@ static void infiniband_needs_a_subnet_manager(void **state)
 	strcpy(host.ports[2].state, "INIT");
 	strcpy(host.ports[2].link_layer, "InfiniBand");
 	assert_lacks(&host, HOST_NO_SUBNET, "port rxe0/1 is INIT, subnet manager LID 0");
+	/* As of an adapter that is set to InfiniBand in an Ethernet network. */
+	strcpy(host.ports[2].state, "DOWN");
+	strcpy(host.ports[2].physical_state, "Polling");
+	assert_lacks(&host, HOST_PORT_DOWN,
+		"port rxe0/1 is DOWN (Polling), link type InfiniBand, network interface eth0 is "
+		"up");
+	strcpy(host.ports[2].state, "INIT");
+	strcpy(host.ports[2].physical_state, "LinkUp");
 	strcpy(host.ports[2].link_layer, "Ethernet");
 	assert_lacks(&host, HOST_PORT_DOWN,
 		"port rxe0/1 is INIT (LinkUp), network interface eth0 is up");
@@ -228,7 +237,8 @@ static void a_port_needs_an_address(void **state)
 	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS,
 		"port rxe0/1: network interface eth0 has no address");
 	host.ports[2].interface_count = 0;
-	assert_lacks(&host, HOST_NO_DEVICE_ADDRESS, "port rxe0/1 has no network interface");
+	assert_lacks(&host, HOST_NO_INTERFACE,
+		"port rxe0/1 of link type Ethernet has none in this network namespace");
 	/* An iWARP device without a known interface may still have an address. */
 	strcpy(host.devices[1].type, "RNIC");
 	assert_lacks(&host, HOST_READY, "");

@@ -7,10 +7,11 @@
 #include "tests/unit/common/document-fixture.h"
 #include "tests/unit/unit.h"
 
+/* The words of the document. */
 static const char *const words[] = {
-	[STACK_UNKNOWN] = "unknown",
+	[STACK_UNKNOWN] = "",
 	[STACK_CARRIES] = "yes",
-	[STACK_OWN_MAC] = "if it has the device's MAC address",
+	[STACK_OWN_MAC] = "MAC",
 	[STACK_LOSES] = "no",
 };
 
@@ -72,6 +73,25 @@ static void the_worst_layer_decides(void **state)
 	}
 }
 
+/* Only where the MAC address decides, and differs. */
+static void another_mac_matters(void **state)
+{
+	struct interface_stack stack = stack_of("bridge", "");
+
+	(void)state;
+	strcpy(stack.layers[0].hardware, "02:00:00:00:00:03");
+	strcpy(stack.layers[1].hardware, "02:00:00:00:00:02");
+	assert_true(stack_table_needs_mac("mlx5_core", &stack));
+	assert_false(stack_table_needs_mac("rdma_rxe", &stack));
+	assert_false(stack_table_needs_mac("unheard", &stack));
+	strcpy(stack.layers[0].hardware, stack.layers[1].hardware);
+	assert_false(stack_table_needs_mac("mlx5_core", &stack));
+	strcpy(stack.layers[0].hardware, "02:00:00:00:00:03");
+	strcpy(stack.layers[0].kind, "macvlan");
+	assert_false(stack_table_needs_mac("mlx5_core", &stack));
+	assert_true(stack_table_needs_mac("bnxt_en", &stack));
+}
+
 static void describes(void **state)
 {
 	struct inventory_interface interface = {.name = "br0"};
@@ -101,29 +121,52 @@ static void an_absent_device_loses_nothing(void **state)
 	assert_string_equal(text, "");
 }
 
-/* The column of each driver in the table's lines, which name the kinds first. */
+/* The cell in the line of this kind and the column of this driver, of a table whose lines end. */
+static void read_cell(const char *table, const char *kind, const char *driver, char cell[16])
+{
+	char line_start[32];
+	const char *heading = strstr(table, driver), *place;
+	unsigned int column = 0;
+
+	*cell = '\0';
+	snprintf(line_start, sizeof(line_start), "\n| %s |", kind);
+	place = strstr(table, line_start);
+	if (!heading || heading > strchr(table, '\n') || !place)
+		return;
+	for (const char *c = table; c < heading; c++)
+		column += *c == '|';
+	for (place++; column > 0; place++)
+		column -= *place == '|';
+	sscanf(place, " %15[^| ]", cell);
+}
+
+/* Every row is in the table, and nothing else. */
 static void the_document_shows_each_row(void **state)
 {
+	static const char *const drivers[] = {
+		"rdma_rxe", "siw", "mlx5_core", "mlx4_core", "bnxt_en", "ice"};
+	static const char *const kinds[] = {
+		"vlan", "bridge", "bond", "team", "macvlan", "ipvlan", "vxlan"};
 	char *text = document_read("docs/troubleshooting.md");
-	char *table = strstr(text, "| address on a | rdma_rxe below");
-	const struct stack_row *row;
+	char *table = strstr(text, "| address on a |");
+	size_t shown = 0, rows = 0;
 
 	(void)state;
 	assert_non_null(table);
 	*strstr(table, "\n\n") = '\0';
-	for (size_t i = 0; (row = stack_table_row(i)); i++) {
-		char *place = strstr(table, row->kind);
+	for (size_t i = 0; i < COUNT(drivers); i++)
+		for (size_t j = 0; j < COUNT(kinds); j++) {
+			struct interface_stack stack = stack_of(kinds[j], "");
+			enum stack_verdict verdict = stack_table_verdict(drivers[i], &stack);
+			char cell[16];
 
-		/* "vlan" is part of "macvlan". */
-		while (place && place[-1] != ' ')
-			place = strstr(place + 1, row->kind);
-		assert_non_null(place);
-		place = strchr(place, '|');
-		if (strcmp(row->driver, "siw") == 0)
-			place = strchr(place + 1, '|');
-		check_case(row->kind,
-			strncmp(place + 2, words[row->verdict], strlen(words[row->verdict])) == 0);
-	}
+			read_cell(table, kinds[j], drivers[i], cell);
+			assert_string_equal(cell, words[verdict]);
+			shown += *cell != '\0';
+		}
+	while (stack_table_row(rows))
+		rows++;
+	assert_int_equal(shown, rows);
 	free(text);
 }
 
@@ -132,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_row_decides),
 		cmocka_unit_test(the_worst_layer_decides),
+		cmocka_unit_test(another_mac_matters),
 		cmocka_unit_test(describes),
 		cmocka_unit_test(an_absent_device_loses_nothing),
 		cmocka_unit_test(the_document_shows_each_row),

@@ -128,6 +128,30 @@ static void reads_one_device(void **state)
 	inventory_free(&inventory);
 }
 
+/* As sysfs names them: host/device-support.c. */
+static void names_the_types(void **state)
+{
+	static const struct {
+		enum ibv_node_type type;
+		const char *name;
+	} cases[] = {
+		{IBV_NODE_CA, "CA"},
+		{IBV_NODE_USNIC, "usNIC"},
+		{IBV_NODE_USNIC_UDP, "usNIC UDP"},
+		{IBV_NODE_UNSPECIFIED, "unspecified"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct inventory inventory = {0};
+
+		devices[0].node_type = cases[i].type;
+		assert_int_equal(verbs_devices_read("rxe0", &inventory), 0);
+		assert_string_equal(inventory.devices[0].type, cases[i].name);
+		inventory_free(&inventory);
+	}
+}
+
 static void a_device_that_cannot_be_opened_has_no_ports(void **state)
 {
 	struct inventory inventory = {0};
@@ -150,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_devices_and_gids),
 		cmocka_unit_test(reads_one_device),
+		cmocka_unit_test(names_the_types),
 		cmocka_unit_test(a_device_that_cannot_be_opened_has_no_ports),
 	};
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/readiness.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 #include "verbs/dial.h"
@@ -27,6 +28,7 @@ enum fate {
 	FULL,          /* the server is full, see full_for */
 	MUTE,          /* the connection request is not answered */
 	UNSENT,        /* the kernel cannot send the connection request */
+	UNSUPPORTED,   /* the connection manager has no device of this host */
 	REMOVED,       /* the device is removed */
 };
 
@@ -55,6 +57,7 @@ static struct network {
 	int tos_set, tos;               /* set on the id; when its address was resolved; -1: none */
 	int64_t watched;                /* when the watch for a reply began; 0: it did not */
 	bool watched_all;               /* including the request */
+	bool unsupported;               /* the connection manager supports no device */
 } network;
 
 static struct ibv_device device = {.name = "fake0"};
@@ -123,6 +126,29 @@ void reply_watch_end(struct reply_watch *watch, struct failure *failure)
 	if (watch->id && failure->kind == FAILURE_DEADLINE)
 		failure->code = CODE_REPLY_DROPPED;
 	watch->id = NULL;
+}
+
+/* Replacements for host/readiness.c. */
+
+enum readiness readiness_of_host(const char *root, char *evidence, size_t size)
+{
+	(void)root, (void)size;
+	*evidence = '\0';
+	return HOST_READY;
+}
+
+enum readiness readiness_of_device(const char *root, const char *asked, char *evidence, size_t size)
+{
+	(void)asked;
+	return readiness_of_host(root, evidence, size);
+}
+
+enum readiness readiness_of_support(
+	const char *root, const char *asked, char *evidence, size_t size)
+{
+	(void)root, (void)asked;
+	snprintf(evidence, size, "%s", network.unsupported ? "efa_0" : "");
+	return network.unsupported ? HOST_NO_MANAGER : HOST_READY;
 }
 
 /* Replacements for librdmacm. */
@@ -220,6 +246,10 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct soc
 	if (network.fates[host] == WITHOUT_RDMA) {
 		errno = ENETUNREACH;
 		return -1;
+	}
+	if (network.fates[host] == UNSUPPORTED) {
+		network.unsupported = true;
+		return happens(RDMA_CM_EVENT_ADDR_ERROR, -ENODEV, 1, PHASE_ADDRESS);
 	}
 	if (network.fates[host] == SILENT)
 		return happens(RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, milliseconds, PHASE_ADDRESS);
@@ -511,6 +541,16 @@ static void an_early_timeout_is_local(void **state)
 		"its kernel reported ETIMEDOUT after 12 ms, too soon for a reply");
 }
 
+/* Not "the route uses an interface without an RDMA device". */
+static void an_unsupported_device_is_named(void **state)
+{
+	struct dial dial = START(UNSUPPORTED);
+
+	(void)state;
+	assert_fails(&dial, FAILURE_HOST, PHASE_ADDRESS, HOST_NO_MANAGER);
+	assert_string_equal(dial.failure.evidence, "efa_0");
+}
+
 /* An exchange begins late, because replies usually come at once; a diagnosis, with the request. */
 static void a_late_reply_is_watched_for(void **state)
 {
@@ -702,6 +742,7 @@ int main(void)
 		cmocka_unit_test(the_most_relevant_failure_is_reported),
 		cmocka_unit_test(the_deadline_ends_the_dial),
 		cmocka_unit_test(an_early_timeout_is_local),
+		cmocka_unit_test(an_unsupported_device_is_named),
 		cmocka_unit_test(a_late_reply_is_watched_for),
 		cmocka_unit_test(a_signal_ends_the_dial),
 		cmocka_unit_test(a_full_server_is_retried),

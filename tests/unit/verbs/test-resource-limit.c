@@ -15,6 +15,28 @@ bool control_group_limits(const char *root, const char *device, char *text, size
 	return limited;
 }
 
+bool control_group_is_full(const char *root, char *text, size_t size)
+{
+	assert_string_equal(root, "");
+	snprintf(text, size, "the group");
+	return limited;
+}
+
+static void a_limit_explains_a_missing_thread(void **state)
+{
+	char text[64];
+
+	(void)state;
+	limited = true;
+	resource_limit_of_threads(EAGAIN, text, sizeof(text));
+	assert_string_equal(text, "Resource temporarily unavailable (the group)");
+	resource_limit_of_threads(ENOMEM, text, sizeof(text));
+	assert_string_equal(text, "Cannot allocate memory");
+	limited = false;
+	resource_limit_of_threads(EAGAIN, text, sizeof(text));
+	assert_string_equal(text, "Resource temporarily unavailable");
+}
+
 static void a_limit_explains_a_refusal(void **state)
 {
 	static const struct {
@@ -53,6 +75,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_limit_explains_a_refusal),
+		cmocka_unit_test(a_limit_explains_a_missing_thread),
 	};
 
 	return cmocka_run_group_tests_name("resource-limit", tests, NULL, NULL);

@@ -1,7 +1,7 @@
-/* The table of failures that only this host causes: see verbs/local-failure.h. */
+/* The table of failures that only this host causes: see base/local-failure.h. */
 #include <errno.h>
 
-#include "verbs/local-failure.h"
+#include "base/local-failure.h"
 
 /*
  * The connection manager of InfiniBand and RoCE waits 4 s for a reply and repeats the request, and
@@ -12,15 +12,20 @@
 
 static const struct local_failure rows[] = {
 	{ETIMEDOUT, TIMERS_MS, "before any timer expires, the packet was not sent"},
+	{EADDRINUSE, 0, "the local port is taken"},
 	{EADDRNOTAVAIL, 0, "no port or address is free"}, {ENODEV, 0, "no device has the address"},
 	{EINVAL, 0, "the call or its parameters are invalid"},
 	{EPERM, 0, "a rule for outgoing packets rejects it"},
-	{EACCES, 0, "a permission is missing"}, {ENOBUFS, 0, "a queue is full"},
+	{ENETDOWN, 0, "the interface is down"}, {ENOBUFS, 0, "a queue is full"},
 	{ENOMEM, 0, "memory is exhausted"}, {EAGAIN, 0, "a limit is reached"},
-	{ENOSPC, 0, "a table is full"}, {EOPNOTSUPP, 0, "the device cannot do it"},
+	{EMFILE, 0, "a limit is reached"}, {ENFILE, 0, "a limit is reached"},
+	{ENOSPC, 0, "a table is full"}, {EBUSY, 0, "a resource is in use"},
+	{EIO, 0, "the device or its driver failed"}, {ENOSYS, 0, "the driver cannot do it"},
 	/*
-	 * Not: ECONNREFUSED, ECONNRESET and EPROTO, which a peer sends; ENETUNREACH and
-	 * EHOSTUNREACH, which a router may report; ETIMEDOUT of the timers.
+	 * Not: ECONNREFUSED, ECONNRESET, ECONNABORTED and EPROTO, which a peer sends; what a router
+	 * or the peer's firewall reports to TCP, below iWARP: ENETUNREACH, EHOSTUNREACH, EHOSTDOWN,
+	 * ENONET, ENOPROTOOPT, EMSGSIZE and EOPNOTSUPP, and over IPv6 EACCES (icmp_err_convert,
+	 * icmpv6_err_convert()); ETIMEDOUT of the timers.
 	 */
 };
 
