@@ -12,8 +12,8 @@
 #include "base/failure.h"
 #include "exchange/settings.h"
 #include "exchange/tuning.h"
+#include "host/memory-budget.h"
 #include "protocol/digest.h"
-#include "verbs/memory-budget.h"
 
 /*
  * Version of the document. Even adding a member requires a new version, because the schema allows

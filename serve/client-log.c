@@ -1,4 +1,5 @@
 /* See serve/client-log.h. An entry is free or in its period, which ends with the next count. */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,9 @@
 
 /* Size of a number with separators, with its terminator. */
 #define NUMBER_SIZE 32
+
+/* Leading bytes of an IPv6 address, which are assigned by the network, not by the host. */
+#define PREFIX_SIZE 8
 
 void client_log_init(struct client_log *log, const struct output *output)
 {
@@ -29,17 +33,26 @@ static void format_number(char text[NUMBER_SIZE], uint64_t number)
 	text[used] = '\0';
 }
 
-/* Writes the address of "ADDRESS:PORT" or "[ADDRESS]:PORT", without the brackets. */
+/*
+ * Writes the address of "ADDRESS:PORT", or of "[ADDRESS]:PORT" the network, without the scope:
+ * "10.0.0.1" or "fd00::/64".
+ */
 static void copy_address(char address[ADDRESS_TEXT_SIZE], const char *peer)
 {
-	const char *port = strrchr(peer, ':');
-	int length = port ? (int)(port - peer) : (int)strlen(peer);
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr network;
 
-	if (length >= 2 && peer[0] == '[' && peer[length - 1] == ']') {
-		peer++;
-		length -= 2;
+	if (peer[0] != '[') {
+		snprintf(address, ADDRESS_TEXT_SIZE, "%.*s", (int)strcspn(peer, ":"), peer);
+		return;
 	}
-	snprintf(address, ADDRESS_TEXT_SIZE, "%.*s", length, peer);
+	peer++;
+	snprintf(address, ADDRESS_TEXT_SIZE, "%.*s", (int)strcspn(peer, "%]"), peer);
+	if (inet_pton(AF_INET6, address, &network) != 1 || IN6_IS_ADDR_V4MAPPED(&network))
+		return;
+	memset(network.s6_addr + PREFIX_SIZE, 0, sizeof(network) - PREFIX_SIZE);
+	snprintf(address, ADDRESS_TEXT_SIZE, "%s/64",
+		inet_ntop(AF_INET6, &network, text, sizeof(text)));
 }
 
 static bool is_refusal(const struct failure *failure)
@@ -186,13 +199,20 @@ const char *client_log_failure(struct client_log *log, const struct failure *fai
 void client_log_step(struct client_log *log, const char *peer, const char *step)
 {
 	char address[ADDRESS_TEXT_SIZE];
-	bool counting = false;
+	bool counting = false, known = false;
 
 	copy_address(address, peer);
 	pthread_mutex_lock(&log->lock);
-	for (size_t i = 0; i < CLIENT_LOG_ENTRIES && !counting; i++)
-		counting = log->entries[i].end && log->entries[i].counted > 0 &&
-			   strcmp(log->entries[i].address, address) == 0;
+	for (size_t i = 0; i < CLIENT_LOG_ENTRIES && !counting; i++) {
+		const struct client_log_entry *entry = &log->entries[i];
+
+		if (!entry->end || strcmp(entry->address, address) != 0)
+			continue;
+		known = true;
+		counting = entry->counted > 0;
+	}
+	if (!known)
+		counting = others(log)->end && others(log)->counted > 0;
 	pthread_mutex_unlock(&log->lock);
 	if (!counting)
 		output_transcript(log->output, "%s", step);

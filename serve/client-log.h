@@ -4,7 +4,8 @@
  * refusal, or the first CLIENT_LOG_FAILURES failures, are printed within a minute; the others are
  * counted, and their number is printed at the end of that minute.
  *
- * The port of the client's address is ignored. A client that does not have the secret counts as
+ * The port of the client's address is ignored, and of an IPv6 address all but the network (/64), in
+ * which one host can have any address. A client that does not have the secret counts as
  * refused, even if the connection was accepted so that it could prove that it has. The memory is
  * fixed: when all entries are in use, clients of further addresses are counted together.
  *

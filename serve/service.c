@@ -7,10 +7,10 @@
 
 #include "base/deadline.h"
 #include "base/explain.h"
+#include "host/memory-budget.h"
 #include "host/sysfs.h"
 #include "serve/service.h"
 #include "stream/source.h"
-#include "verbs/memory-budget.h"
 
 /* Time limit for sending an evicted client the reason, in milliseconds. */
 #define EVICTED_MS 2000
@@ -155,8 +155,11 @@ static void refuse_for_memory(
 	const struct sockaddr *peer = rdma_get_peer_addr(client->id);
 	bool waits = !TAILQ_EMPTY(&service->clients[CLIENT_EVICTED]) ||
 		     !TAILQ_EMPTY(&service->clients[CLIENT_CLOSING]);
-	struct slot *evicted = waits ? NULL : admission_evictable(&service->admission, peer);
+	struct slot *evicted;
 
+	/* Its own slot must not make its address look full. */
+	slots_release(&service->admission.slots, &client->slot);
+	evicted = waits ? NULL : admission_evictable(&service->admission, peer);
 	output_detail(service->output, "no memory for another client: %s", failure->evidence);
 	if (evicted)
 		evict(service, connection_owner(evicted->holder));

@@ -1,7 +1,11 @@
 /*
  * A tree input walks its paths one after another with fts(3). It owns the walk, the open file and
  * the part of an entry that did not fit into the reader's buffer.
+ *
+ * fts(3) keeps a list of all entries of each directory that it is in, to sort them. The lists are
+ * taken from the memory budget (host/memory-budget.h) before it makes them.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -15,12 +19,16 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "host/memory-budget.h"
 #include "protocol/tree.h"
 #include "stream/storage.h"
 #include "stream/tree-input.h"
 
 /* Maximum bytes of a path shown in an error; of a longer one, the end is shown. */
 #define SHOWN_MAX 160
+
+/* What fts(3) allocates for an entry besides its name: two structures, and a pointer to sort it. */
+#define LISTED_SIZE (sizeof(FTSENT) + sizeof(struct stat) + 4 * sizeof(void *))
 
 /* One path to send. */
 struct root {
@@ -33,6 +41,7 @@ struct tree_input {
 	unsigned int count, next; /* roots; the next one to walk */
 	FTS *walk;                /* of the current root, or NULL */
 	unsigned int depth;       /* open folders */
+	uint64_t listed;          /* bytes of the lists of entries, taken from the memory budget */
 	bool started;             /* the first entry was sent */
 
 	uint8_t pending[TREE_HEADER_SIZE + TREE_NAME_MAX + TREE_LINK_MAX + 1];
@@ -135,6 +144,7 @@ void tree_input_close(struct tree_input *input)
 		fts_close(input->walk);
 	if (input->file >= 0)
 		close(input->file);
+	memory_budget_return(input->listed, 0);
 	free(input);
 }
 
@@ -175,17 +185,54 @@ static const char *shown_path(const FTSENT *found, const struct root *root)
 }
 
 /*
+ * Takes the memory for the list of a folder's entries, which fts_read(3) makes next. Returns 1 or
+ * -errno.
+ */
+static int take_list(struct tree_input *input, FTSENT *folder, const char *path, char *why)
+{
+	DIR *stream = opendir(folder->fts_accpath);
+	struct failure failure = {0};
+	const struct dirent *entry;
+	uint64_t size = 0;
+
+	if (!stream)
+		return 1; /* fts_read(3) reports the reason */
+	while ((entry = readdir(stream)))
+		size += LISTED_SIZE + strlen(entry->d_name);
+	closedir(stream);
+	if (memory_budget_take(size, &failure))
+		return cannot_read(why, path,
+			"it has too many entries for the memory that may be used", -ENOMEM);
+	folder->fts_number = (long)size;
+	input->listed += size;
+	return 1;
+}
+
+/* Returns the memory of that list, which fts_read(3) has freed. Returns 1. */
+static int return_list(struct tree_input *input, FTSENT *folder)
+{
+	uint64_t size = (uint64_t)folder->fts_number;
+
+	memory_budget_return(size, 0);
+	input->listed -= size;
+	folder->fts_number = 0;
+	return 1;
+}
+
+/*
  * Checks an entry of the walk. Returns 1 if it is a file, a folder, its end or a symbolic link, or
  * -errno.
  */
-static int check_found(const FTSENT *found, const struct root *root, char *why)
+static int check_found(struct tree_input *input, FTSENT *found, const struct root *root, char *why)
 {
 	const char *path = shown_path(found, root);
 
 	switch (found->fts_info) {
-	case FTS_F:
 	case FTS_D:
+		return take_list(input, found, path, why);
 	case FTS_DP:
+		return return_list(input, found);
+	case FTS_F:
 	case FTS_SL:
 	case FTS_SLNONE:
 		return 1;
@@ -220,7 +267,7 @@ static int walk_on(struct tree_input *input, FTSENT **found, char *why)
 		errno = 0;
 		*found = fts_read(input->walk);
 		if (*found)
-			return check_found(*found, root, why);
+			return check_found(input, *found, root, why);
 		if (errno)
 			return cannot_read(why, root->name, strerror(errno), -errno);
 		fts_close(input->walk);

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/memory-budget.h"
 #include "verbs/cm.h"
 #include "verbs/device-events.h"
 #include "verbs/endpoint.h"
-#include "verbs/memory-budget.h"
 #include "verbs/resource-limit.h"
 
 /* Encodes a wr_id: kind, queue pair index, and number or slot. */

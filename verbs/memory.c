@@ -7,8 +7,8 @@
 
 #include "base/guard-pages.h"
 #include "host/locked-memory.h"
+#include "host/memory-budget.h"
 #include "host/sysfs.h"
-#include "verbs/memory-budget.h"
 #include "verbs/memory.h"
 #include "verbs/resource-limit.h"
 

@@ -26,7 +26,7 @@ struct region {
 
 /*
  * Bytes that this process may still lock, besides all its regions: what is left of the memory
- * budget (verbs/memory-budget.h) and of RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts that limit
+ * budget (host/memory-budget.h) and of RLIMIT_MEMLOCK, unless CAP_IPC_LOCK lifts that limit
  * (host/locked-memory.h). UINT64_MAX: neither exists. Any thread. getrlimit(2).
  */
 uint64_t memory_lockable(void);

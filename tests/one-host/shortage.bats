@@ -107,6 +107,24 @@ group_has_room() {
 	stop_server
 }
 
+@test "an idle client makes room in the memory of the server, also where each address may have one client" {
+	local i
+	mkfifo "$DIR/silence"
+	exec 7<>"$DIR/silence"
+	start_server --memory 4M --handshake-timeout 2 --max-clients-per-address 1 --discard any
+	for i in {101..120}; do
+		ip address add "10.77.0.$i/24" dev "$VM_INTERFACE"
+		undo ip address delete "10.77.0.$i/24" dev "$VM_INTERFACE"
+		"$PAIR_BIN/rdma-client" --quiet --source "10.77.0.$i" --timeout 60 --input "$DIR/silence" \
+			write "$ADDRESS" "$PORT" >"$DIR/idle.$i" 2>&1 7>&- &
+		CLIENTS+=($!)
+	done
+	wait_line "$ERRORS" 'another client needed the slot (idle for [0-9.]* s)'
+	expect 0 client --timeout 60 --message hello write "$ADDRESS" "$PORT"
+	kill -KILL "${CLIENTS[@]}" 2>/dev/null || true
+	stop_server
+}
+
 @test "--memory of more than the host has is announced" {
 	start_server --memory 1T any
 	has "$ERRORS" '^rdma-server: clients may use more memory than is available: 1.10 TB (--memory; this host has .* available)$'

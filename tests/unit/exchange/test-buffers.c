@@ -200,7 +200,7 @@ static void a_lower_limit_shrinks_the_rings(void **state)
 		assert_false(failure_is_set(&pair.passive.outcome));
 		assert_non_null(strstr(pair.active.detailed,
 			"cannot register 125 KiB of memory (Cannot allocate memory; needed 128 KiB "
-			"more, the limit is "));
+			"more"));
 		assert_non_null(strstr(pair.active.detailed, "trying half\n"));
 	}
 }
@@ -310,7 +310,8 @@ static void lack_of_memory_is_reported(void **state)
 				 fixture.device, &request, &connection, &failure),
 		-1);
 	assert_int_equal(failure.phase, PHASE_MEMORY);
-	assert_int_equal(failure.code, ENOMEM);
+	/* Depends on the locked-memory limit of this process: verbs/memory.c. */
+	assert_true(failure.code == ENOMEM || failure.code == CODE_NO_MEMORY);
 	rdma_destroy_id(id);
 	fixture_stop(&fixture);
 }

@@ -92,7 +92,7 @@ static int refuse_several(void)
 	for (unsigned int i = 0; i < 3; i++) {
 		refuse("192.0.2.7:1000", 1);
 		refuse("192.0.2.8:1000", 2);
-		refuse("[2001:db8::7]:1000", 3);
+		refuse(i == 0 ? "[2001:db8::7]:1000" : "[2001:db8:0:0:1::8%eth0]:1000", 3);
 		client_log_refusal(&client_log, "192.0.2.7:1000", REFUSAL_VERSION, "version", 4);
 	}
 	refuse("192.0.2.9:1000", 5);
@@ -113,7 +113,7 @@ static void addresses_and_reasons_are_counted_separately(void **state)
 		"refused 192.0.2.9:1000: " MODE_CAUSE ".\n"
 		"refused 192.0.2.7: " MODE_CAUSE ", and 2 more in the last minute.\n"
 		"refused 192.0.2.8: " MODE_CAUSE ", and 2 more in the last minute.\n"
-		"refused 2001:db8::7: " MODE_CAUSE ", and 2 more in the last minute.\n"
+		"refused 2001:db8::/64: " MODE_CAUSE ", and 2 more in the last minute.\n"
 		"refused 192.0.2.7: version, and 2 more in the last minute.\n");
 }
 
@@ -217,6 +217,32 @@ static void omits_the_transcript_of_an_address_while_it_is_counted(void **state)
 	assert_int_equal(lines_with(printed.out, "good step\n"), 3);
 }
 
+/* Nobody can tell the other addresses of a flood from new ones until the minute is over. */
+static int print_steps_of_many(void)
+{
+	char peer[ADDRESS_TEXT_SIZE];
+
+	client_log_init(&client_log, &plain);
+	for (unsigned int i = 0; i < CLIENT_LOG_ENTRIES + 3; i++) {
+		snprintf(peer, sizeof(peer), "10.0.0.%u:1000", i);
+		client_log_step(&client_log, peer, "step");
+		refuse(peer, 0);
+	}
+	client_log_print_counts(&client_log, 60000);
+	client_log_step(&client_log, "10.0.1.1:1000", "late step");
+	client_log_end(&client_log);
+	return finish();
+}
+
+static void omits_the_transcript_of_other_addresses_while_they_are_counted(void **state)
+{
+	(void)state;
+	run(print_steps_of_many, NULL);
+	assert_int_equal(printed.status, STATUS_OK);
+	assert_int_equal(lines_with(printed.out, "step\n"), CLIENT_LOG_ENTRIES + 2);
+	assert_int_equal(lines_with(printed.out, "late step\n"), 1);
+}
+
 static int report_no_failure(void)
 {
 	static const struct failure none = {0};
@@ -247,6 +273,7 @@ int main(void)
 		cmocka_unit_test(counts_failures),
 		cmocka_unit_test(the_addresses_of_a_flood_are_counted_together),
 		cmocka_unit_test(omits_the_transcript_of_an_address_while_it_is_counted),
+		cmocka_unit_test(omits_the_transcript_of_other_addresses_while_they_are_counted),
 		cmocka_unit_test(a_success_prints_nothing),
 	};
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/memory-budget.h"
 #include "protocol/tree.h"
 #include "stream/hidden-file.h"
 #include "stream/tree-input.h"
@@ -603,6 +604,48 @@ static void a_leftover_folder_is_removed(void **state)
 	assert_contents("in/g", "two");
 }
 
+static uint64_t used(void)
+{
+	struct memory_budget budget;
+
+	memory_budget_read(&budget);
+	return budget.used;
+}
+
+/* Last, because the budget stays. */
+static void lists_of_entries_are_taken_from_the_memory_budget(void **state)
+{
+	static const char *const paths[] = {"a"};
+	char name[32];
+
+	(void)state;
+	assert_int_equal(mkdir("a", 0755), 0);
+	assert_int_equal(mkdir("a/inner", 0755), 0);
+	for (unsigned int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "a/inner/%u", i);
+		put(name, "");
+	}
+	memory_budget_start(100000);
+	assert_int_equal(load(paths, 1, 4096), -ENOMEM);
+	assert_non_null(strstr(
+		input_why, "a/inner: it has too many entries for the memory that may be used"));
+	assert_int_equal(used(), 0);
+	memory_budget_start(1000000);
+	assert_int_equal(load(paths, 1, 4096), 0);
+	assert_int_equal(used(), 0);
+	/* Whatever is open when the input is closed. */
+	for (size_t size = 100; size < 25000; size += 3000) {
+		struct tree_input *input;
+
+		assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+		assert_int_equal(
+			tree_input_read(input, stream.bytes, size, -1, input_why), (ssize_t)size);
+		assert_true(used() > 100000);
+		tree_input_close(input);
+		assert_int_equal(used(), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,6 +662,7 @@ int main(void)
 		OUTPUT_FILE_TEST(names_that_the_file_system_does_not_distinguish_are_both_named),
 		OUTPUT_FILE_TEST(free_space_is_checked_first),
 		OUTPUT_FILE_TEST(a_leftover_folder_is_removed),
+		OUTPUT_FILE_TEST(lists_of_entries_are_taken_from_the_memory_budget),
 	};
 
 	return cmocka_run_group_tests_name("tree-stream", tests, NULL, NULL);

@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 
 #include "host/locked-memory.h"
+#include "host/memory-budget.h"
 #include "tests/unit/unit.h"
-#include "verbs/memory-budget.h"
 #include "verbs/memory.h"
 #include "verbs/resource-limit.h"
 

@@ -4,14 +4,14 @@
  * swapped, so without a budget, peers could make the kernel kill the process, or others.
  *
  * Its size is half of what the host and the control groups of the process have available at the
- * start, or what --memory says. Other programs take memory, too: whatever the size, a connection
- * may take at most half of what is available at the moment.
+ * start, or what --memory says. Other programs take memory, too: at any moment, this process has at
+ * most half of what would be available without it, or, with --memory, seven eighths.
  *
  * Memory is taken before it is allocated, in one step, so that two connections cannot take the same
  * memory. Any thread may call these functions, except memory_budget_start().
  */
-#ifndef VERBS_MEMORY_BUDGET_H
-#define VERBS_MEMORY_BUDGET_H
+#ifndef HOST_MEMORY_BUDGET_H
+#define HOST_MEMORY_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

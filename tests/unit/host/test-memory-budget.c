@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "host/memory-budget.h"
 #include "tests/unit/unit.h"
-#include "verbs/memory-budget.h"
 
 #define MIB (UINT64_C(1024) * 1024)
 
@@ -139,14 +139,29 @@ static void other_programs_take_memory_too(void **state)
 	start(800, 0);
 	take(100);
 	memory_budget_filled(100 * MIB);
-	later(200);
-	assert_int_equal(left(), 100);
-	later(20);
+	later(200); /* without this process, 300: its half is 150 */
+	assert_int_equal(left(), 50);
+	later(120);
 	assert_int_equal(left(), 10);
 	later(0);
 	cannot_take(1);
 	later(700);
 	assert_int_equal(left(), 300);
+	give_back(100, 100);
+}
+
+/* One after the other, connections do not take half of each rest. */
+static void half_is_left_to_other_programs(void **state)
+{
+	(void)state;
+	start(800, 0);
+	later(200);
+	for (uint64_t i = 1; i <= 10; i++) {
+		take(10);
+		memory_budget_filled(10 * MIB);
+		later(200 - 10 * i);
+	}
+	cannot_take(1);
 	give_back(100, 100);
 }
 
@@ -175,7 +190,7 @@ static void a_size_that_was_given(void **state)
 	assert_int_equal(budget.size, 700 * MIB);
 	memory_budget_text(&budget, text);
 	assert_string_equal(text, "734.0 MB (--memory; this host has 838.9 MB available)");
-	/* Step by step, all of it can be used. */
+	/* All of it can be used, because it is not more than seven eighths. */
 	for (uint64_t i = 0; i < 7; i++) {
 		take(100);
 		memory_budget_filled(100 * MIB);
@@ -183,6 +198,8 @@ static void a_size_that_was_given(void **state)
 	}
 	cannot_take(1);
 	give_back(700, 700);
+	start(800, 900);
+	assert_int_equal(left(), 700);
 }
 
 static void the_text_names_the_source(void **state)
@@ -258,6 +275,7 @@ int main(void)
 		cmocka_unit_test(half_of_what_is_available),
 		cmocka_unit_test(two_do_not_take_the_same_memory),
 		cmocka_unit_test(other_programs_take_memory_too),
+		cmocka_unit_test(half_is_left_to_other_programs),
 		cmocka_unit_test(what_others_took_and_we_reserved),
 		cmocka_unit_test(a_size_that_was_given),
 		cmocka_unit_test(the_text_names_the_source),

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/deadline.h"
-#include "verbs/memory-budget.h"
+#include "host/memory-budget.h"
 
 /* What is available is read again after this time, in milliseconds. */
 #define FRESH_MS 100
@@ -13,15 +13,24 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct memory_budget budget = {.size = UINT64_MAX};
 static struct control_group group;
 static uint64_t unfilled; /* taken, but not yet allocated */
-static int64_t spare; /* half of what was available when last read, without what was taken since */
+static int64_t spare;    /* of the share of what is available; negative if other programs took it */
 static deadline_t stale; /* when to read again */
+
+/* The share of this process in what would be available without it. */
+static uint64_t share(uint64_t available)
+{
+	return budget.chosen ? available / 8 * 7 : available / 2;
+}
 
 /* Reads what is available. The mutex is locked. */
 static void refresh(struct available_memory *available)
 {
+	uint64_t filled = budget.used - unfilled;
+
 	available_memory_read("", &group, available);
-	spare = available->bytes == UINT64_MAX ? INT64_MAX / 2
-					       : (int64_t)(available->bytes / 2 - unfilled);
+	spare = available->bytes == UINT64_MAX
+			? INT64_MAX / 2
+			: (int64_t)(share(available->bytes + filled) - budget.used);
 	stale = deadline_in(FRESH_MS);
 }
 
@@ -29,12 +38,12 @@ void memory_budget_start(uint64_t wanted)
 {
 	pthread_mutex_lock(&mutex);
 	control_group_find("", "memory", &group);
-	refresh(&budget.available);
 	budget.chosen = wanted > 0;
+	refresh(&budget.available);
 	budget.size = wanted;
 	if (!wanted)
 		budget.size = budget.available.bytes == UINT64_MAX ? UINT64_MAX
-								   : budget.available.bytes / 2;
+								   : share(budget.available.bytes);
 	pthread_mutex_unlock(&mutex);
 }
 
