@@ -42,6 +42,7 @@ load diagnose
 	stop_server
 }
 
+# bats test_tags=portable
 @test "servers in every mode, with and without files, are diagnosed without options" {
 	local options
 	head -c 100000 /dev/urandom >"$DIR/file"
@@ -145,6 +146,7 @@ failure_is_on_one_line() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "a host name with several addresses: the first that responds is used, as for an exchange" {
 	ethernet_up
 	ip -6 address add fd95::1/64 dev near0 nodad

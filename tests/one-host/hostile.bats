@@ -38,6 +38,7 @@ denied() { iwarp || has "$1" '^completion remote access error$'; }
 
 printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
+# bats test_tags=portable
 @test "messages out of order" {
 	server_survives any <<-END
 	done closed => received MSG_DONE before MSG_MR
@@ -50,6 +51,7 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	END
 }
 
+# bats test_tags=portable
 @test "messages with invalid contents" {
 	server_survives any <<-END
 	type:77 closed => received a message of unknown type 77
@@ -152,6 +154,7 @@ two_peers() {
 	END
 }
 
+# bats test_tags=portable
 @test "peers that stop responding at each step hit the idle timeout" {
 	server_survives any <<-END
 	closed => timed out waiting for MSG_MR
@@ -187,6 +190,7 @@ two_peers() {
 	wait "$PEER"
 }
 
+# bats test_tags=portable
 @test "a client that receives corrupted data reports it even if the peer stops responding" {
 	listening_peer -- get mr write done:digest get get pause
 	expect 5 client --timeout 3 write "$ADDRESS" "$PEER_PORT"
@@ -222,6 +226,7 @@ two_peers() {
 	END
 }
 
+# bats test_tags=portable
 @test "impossible credit" {
 	server_survives --message 'a text of 23 characters' any <<-END
 	credit:0 closed => received invalid credit up to byte 0
@@ -264,6 +269,7 @@ two_peers() {
 	one_line "$ERRORS"
 }
 
+# bats test_tags=portable
 @test "a server that violates the stream protocol: the client reports it, exit 4" {
 	local steps pattern
 	while IFS='>' read -r steps pattern; do

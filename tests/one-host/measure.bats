@@ -165,6 +165,7 @@ damaged() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--verify detects one flipped bit: exit 5, both modes and directions" {
 	local options=(--verify --size 4097 --iterations 4)
 	mkdir "$DIR/damaging"
@@ -240,6 +241,7 @@ damaged() {
 	stop_server
 }
 
+# bats test_tags=portable
 @test "--secret-file: a client without the secret cannot measure" {
 	head -c 32 /dev/urandom >"$DIR/ours"
 	head -c 32 /dev/urandom >"$DIR/theirs"

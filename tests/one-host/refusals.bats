@@ -110,6 +110,7 @@ refused_often() {
 	done
 }
 
+# bats test_tags=portable
 @test "repeated refusals of an address: one line, and their number at the end of the minute or of the server" {
 	local other=10.77.0.77
 	start_server --secret-file "$DIR/ours" write

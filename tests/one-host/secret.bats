@@ -98,6 +98,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	stop_server
 }
 
+# bats test_tags=portable
 @test "replayed, reflected and wrong proofs, and messages before the proof" {
 	local steps pattern before
 	start_server --timeout 3 --discard --secret-file "$OURS" any
@@ -134,6 +135,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 
 printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 
+# bats test_tags=portable
 @test "a server that reflects the client's proof or sends a wrong one is refused" {
 	local how
 	for how in reflect wrong replay recorded; do
@@ -160,6 +162,7 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	has_not "$LOG" 'remote buffer'
 }
 
+# bats test_tags=portable
 @test "both ends detect corrupted data in both modes and directions" {
 	local mode
 	head -c 3000000 /dev/urandom >"$DIR/data"
@@ -207,6 +210,7 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	has "$ERR" 'not a regular file'
 }
 
+# bats test_tags=portable
 @test "a diagnosis needs the secret" {
 	local steps
 	start_server --secret-file "$OURS" any

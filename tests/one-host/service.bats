@@ -14,6 +14,7 @@ install_unit() {
 	printf '%s\n' '[Service]' "$@" >"$UNITS/$INSTANCE.d/test.conf"
 }
 
+# bats test_tags=portable
 @test "as a systemd service with the unit's permissions: secret, files, diagnosis, journal" {
 	local mode secret=/etc/rdma-server/7471.secret
 	install_unit "LoadCredential=secret:$secret" 'Environment=SECRET=--secret-file=%d/secret'

@@ -442,6 +442,7 @@ damaged() {
 	is_empty "$DIR/in"
 }
 
+# bats test_tags=portable
 @test "one flipped bit anywhere: exit 5 at both ends and no file, both modes" {
 	local mode place
 	mkdir "$DIR/in"
