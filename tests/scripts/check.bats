@@ -10,11 +10,11 @@ setup() {
 	mkdir -p tests/unit/some tests/unit/common
 	echo 'int common;' >rdma-common.c
 	cp "$BATS_TEST_DIRNAME/../unit/common/results.c" tests/unit/common
-	echo 'int main(void) { return 0; }' >tests/unit/some/test-good.c
+	some_tests passes >tests/unit/some/test-good.c
 }
 
 check() {
-	run env -u MAKEFLAGS make -s -j 2 check
+	run env -u MAKEFLAGS make -s -j 2 check "$@"
 	echo "$output"
 }
 
@@ -26,15 +26,35 @@ last_line_is() {
 @test "check: tests that pass" {
 	check
 	[ "$status" -eq 0 ]
-	last_line_is '0 unit tests passed, 0 failed, 0 skipped'
+	last_line_is '1 unit tests passed, 0 failed, 0 skipped'
 }
 
 @test "check: a failed test is named, and fails the check" {
 	echo 'int main(void) { return 3; }' >tests/unit/some/test-bad.c
 	check
 	[ "$status" -ne 0 ]
-	grep -x 'build/tests/unit/some/test-bad: exit status 3' <<<"$output"
+	grep -x 'build/tests/unit/some/test-bad: exit status 3, without results' <<<"$output"
+	grep -x '1 unit tests passed, 1 failed, 0 skipped' <<<"$output"
+}
+
+@test "check: a program that reports no results has not passed" {
+	echo 'int main(void) { return 0; }' >tests/unit/some/test-bad.c
+	check
+	[ "$status" -ne 0 ]
+	grep -x 'build/tests/unit/some/test-bad: exit status 0, without results' <<<"$output"
+	grep -x '1 unit tests passed, 1 failed, 0 skipped' <<<"$output"
+}
+
+@test "check: an emulator runs the tests, and one that runs nothing fails the check" {
+	check EMULATOR='env RAN=yes'
+	[ "$status" -eq 0 ]
+	last_line_is '1 unit tests passed, 0 failed, 0 skipped'
+	check EMULATOR=true
+	[ "$status" -ne 0 ]
 	grep -x '0 unit tests passed, 1 failed, 0 skipped' <<<"$output"
+	check EMULATOR=missing-emulator
+	[ "$status" -ne 0 ]
+	grep 'exit status 127' <<<"$output"
 }
 
 # some_tests RESULT...: tests with these results. 'crashes' ends the program.

@@ -4,9 +4,11 @@
 #   (tests/unit/common/personality.c);
 # - the end of the log of each program that failed;
 # - the sum of the lines "results: N passed, N failed, N skipped" (tests/unit/common/results.c). A
-#   program that failed without reporting a failed test has crashed, which counts as one failure.
+#   program that failed without reporting a failed test has crashed, and one that reports no results
+#   has not run; each counts as one failure.
 
 /^results: / {
+	reported[FILENAME]
 	passed += $2
 	failed[FILENAME] += $4
 	skipped += $6
@@ -46,9 +48,10 @@ function failures(log_file,    program, status, count) {
 	status = "unknown"
 	getline status < (program ".status")
 	count = failed[log_file] + 0
-	if (status == "0")
+	if (status == "0" && log_file in reported)
 		return count
-	printf "\n%s: exit status %s\n", program, status
+	printf "\n%s: exit status %s%s\n", program, status,
+		log_file in reported ? "" : ", without results"
 	system("tail -n 20 '" log_file "'")
 	return count > 0 ? count : 1
 }
