@@ -119,11 +119,16 @@ $(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(B
 		$(call objects,tests/one-host/damage.c) $(library)
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
 
+# A variant of the client that runs a command before a function of librdmacm.
+$(BUILD)/tests/one-host/hooked-client: $(BUILD)/rdma-client.o \
+		$(call objects,tests/one-host/hooks.c) $(library)
+	$(link) -Wl,--wrap=rdma_resolve_addr,--wrap=rdma_resolve_route,--wrap=rdma_connect
+
 # For scripts/compare.
 $(BUILD)/tests/compare/digest-speed: %: %.o $(library)
 	$(link)
 
-test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging))
+test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client)
 
 lint:
 	./scripts/lint

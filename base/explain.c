@@ -226,6 +226,10 @@ static const struct explanation rows[] = {
 	{FAILURE_ERRNO, PHASE_ADDRESS, EACCES, STATUS_CONNECT, SIDE_HERE, FACT,
 		"a prohibit route on this host blocks this address",
 		"check the routes (`ip route get`)", "ip route get HOST"},
+	{FAILURE_DEADLINE, PHASE_ADDRESS, CODE_NOTHING_ASKED, STATUS_CONNECT, SIDE_HERE, GUESS,
+		"this host is too busy: its kernel did not finish resolving the address, although the "
+		"time for it had passed",
+		"reduce its load, then retry", "uptime"},
 	{FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, STATUS_CONNECT, SIDE_BEYOND, GUESS,
 		"the host does not reply to ARP or neighbour discovery",
 		"check that it is up and on the same subnet and VLAN", "ip neighbour show to HOST"},

@@ -177,7 +177,7 @@ enum impairment {
 
 /*
  * The code of a FAILURE_DEADLINE while the path is resolved on Ethernet, for which this host sends
- * nothing.
+ * nothing; or while the address is resolved, if the kernel did not even report its own timeout.
  */
 #define CODE_NOTHING_ASKED 2009
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/local-failure.h"
+#include "host/netlink.h"
 #include "host/readiness.h"
 #include "host/stack-table.h"
 #include "host/sysfs.h"
@@ -18,6 +19,9 @@
  * kernel may miss a neighbour's reply and check again only when the attempt times out.
  */
 #define RESOLVE_MS 1000
+
+/* Milliseconds by which an idle kernel does not exceed the timeout of an attempt. */
+#define RESOLVE_SLACK_MS 1000
 
 /*
  * With a --timeout below this number of milliseconds, a timeout shows only that it was too short.
@@ -114,6 +118,12 @@ static void show_step(const struct dial *dial, const char *step)
 		output_transcript(dial->output, "%s", step);
 }
 
+/* True if this program gave up, for another reason than a short --timeout. */
+static bool gave_up(const struct failure *failure)
+{
+	return failure->kind == FAILURE_DEADLINE && failure->code != CODE_SHORT_TIMEOUT;
+}
+
 /* True if the kernel gave up, not this program. */
 static bool kernel_timed_out(const struct failure *failure)
 {
@@ -128,8 +138,7 @@ static void explain_route(struct dial *dial)
 {
 	struct failure *failure = &dial->failure;
 	char link_layer[24];
-	bool late = (failure->kind == FAILURE_DEADLINE && failure->code != CODE_SHORT_TIMEOUT) ||
-		    kernel_timed_out(failure);
+	bool late = gave_up(failure) || kernel_timed_out(failure);
 
 	if (failure->phase != PHASE_ROUTE || !late ||
 		sysfs_line("", link_layer, sizeof(link_layer),
@@ -139,6 +148,20 @@ static void explain_route(struct dial *dial)
 		return;
 	failure->kind = FAILURE_DEADLINE;
 	failure->code = CODE_NOTHING_ASKED;
+}
+
+/* The kernel ends an attempt to resolve an address in time, unless it gets no processor. */
+static int await_address(struct dial *dial, int milliseconds)
+{
+	deadline_t start = deadline_now();
+	struct event_copy event;
+
+	if (await_event(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &event) == 0)
+		return 0;
+	if (gave_up(&dial->failure) && dial->failure.phase == PHASE_ADDRESS &&
+		deadline_now() - start >= milliseconds + RESOLVE_SLACK_MS)
+		dial->failure.code = CODE_NOTHING_ASKED;
+	return -1;
 }
 
 static int resolve(struct dial *dial, const struct sockaddr *source, int milliseconds)
@@ -155,7 +178,7 @@ static int resolve(struct dial *dial, const struct sockaddr *source, int millise
 	if (rdma_resolve_addr(dial->id, (struct sockaddr *)source, (struct sockaddr *)dial->address,
 		    milliseconds))
 		return attempt_failed(dial, PHASE_ADDRESS, "rdma_resolve_addr", errno);
-	if (await_event(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &event) ||
+	if (await_address(dial, milliseconds) ||
 		server_addresses_check_device(&dial->server, dial->id, &dial->failure))
 		return -1;
 	show_step(dial, "address resolved.");
@@ -231,6 +254,21 @@ static void blame_this_host(struct dial *dial, const char *device, int64_t milli
 }
 
 /*
+ * iWARP reports an error of this host's routes, or the same of a router, only when it connects.
+ * If the kernel still finds no route, it is this host's.
+ */
+static bool lacks_route(const struct dial *dial)
+{
+	const struct rdma_addr *pair = &dial->id->route.addr;
+	const struct failure *failure = &dial->failure;
+	struct netlink_route route;
+
+	return failure->kind == FAILURE_ERRNO &&
+	       (failure->code == EACCES || failure->code == ENETUNREACH) &&
+	       netlink_find_route(&pair->dst_addr, &pair->src_addr, &route) == -failure->code;
+}
+
+/*
  * If no reply arrived, this host may be the cause: its device does not receive the packets for the
  * source address, which packets within this host do not need, or its kernel could not send.
  */
@@ -242,6 +280,8 @@ static void find_local_cause(struct dial *dial, int64_t milliseconds)
 	char text[sizeof(dial->failure.evidence)];
 	bool late = kernel_timed_out(failure);
 
+	if (failure->phase == PHASE_CONNECT && lacks_route(dial))
+		dial->failure.phase = PHASE_ADDRESS;
 	if (failure->phase != PHASE_CONNECT || (failure->kind != FAILURE_DEADLINE && !late))
 		return;
 	if (late && local_failure_is(ETIMEDOUT, milliseconds)) {

@@ -50,6 +50,17 @@ loses() {
 	stop_server
 }
 
+# What a server on all addresses says about 10.99.0.1: software iWARP would not serve it.
+warns_of() { # STACK
+	start_server any
+	if iwarp; then
+		has "$ERRORS" "warning: 10.99.0.1 on $1 (second1) is not served without --bind 10.99.0.1"
+	else
+		has_not "$ERRORS" 'is not served'
+	fi
+	stop_server
+}
+
 # Within this host, RDMA works nevertheless, and a diagnosis names no fault.
 reaches_itself() {
 	expect 0 client --device second1 diagnose 10.99.0.1
@@ -69,7 +80,11 @@ carries() {
 	ip link set plain1 master above1
 	has_address above1
 	loses 'above1 (bridge) over plain1 (dummy)'
+	warns_of 'above1 (bridge) over plain1 (dummy)'
 	reaches_itself
+	client --device second1 diagnose --json >"$DIR/json" || true
+	has "$DIR/json" '"stack":\[{"interface":"above1","kind":"bridge","mac":"[0-9a-f:]*"},{"interface":"plain1","kind":"dummy","mac":"[0-9a-f:]*"}\]'
+	has "$DIR/json" "\"carries\":\"$(iwarp && echo "with the device's MAC address" || echo no)\""
 	ip link delete above1
 	ip link add above1 type bond mode active-backup
 	ip link set plain1 down
@@ -144,16 +159,21 @@ carries() {
 	[ ! -e /sys/class/infiniband/rxe1 ]
 }
 
+# pod_with CONTROLLER: makes the control group "pod".
+pod_with() {
+	mount -t cgroup2 none /sys/fs/cgroup
+	undo umount /sys/fs/cgroup
+	echo "+$1" >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir /sys/fs/cgroup/pod
+	undo wait_until rmdir /sys/fs/cgroup/pod
+}
+
 # as_pod COMMAND...: runs it in the control group "pod".
 as_pod() { bash -c 'echo $$ >/sys/fs/cgroup/pod/cgroup.procs && exec "$@"' - "$@"; }
 
 @test "a control group limits RDMA resources" {
 	local limit cause='a control group of this process limits its RDMA resources'
-	mount -t cgroup2 none /sys/fs/cgroup
-	undo umount /sys/fs/cgroup
-	echo +rdma >/sys/fs/cgroup/cgroup.subtree_control
-	mkdir /sys/fs/cgroup/pod
-	undo wait_until rmdir /sys/fs/cgroup/pod
+	pod_with rdma
 	start_server any
 	# No handle, nothing, and too few objects: for the protection domain, the completion queue, the queue
 	# pair, and the memory regions.
@@ -170,6 +190,91 @@ as_pod() { bash -c 'echo $$ >/sys/fs/cgroup/pod/cgroup.procs && exec "$@"' - "$@
 	echo "$VM_DEVICE hca_handle=1 hca_object=7" >/sys/fs/cgroup/pod/rdma.max
 	expect 0 as_pod timeout 100 "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
 	diagnose_as 0 as_pod timeout 100 "$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "a control group limits the number of threads" {
+	pod_with pids
+	start_server any
+	echo 2 >/sys/fs/cgroup/pod/pids.max
+	expect 1 as_pod "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+	has "$ERR" 'cannot start the CQ thread: Resource temporarily unavailable (control group /pod, pids.max: 2)'
+	echo 20 >/sys/fs/cgroup/pod/pids.max
+	expect 0 as_pod "$PAIR_BIN/rdma-client" write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+# A container with Docker's default network: its eth0 has the name of the device's interface.
+@test "a veth in a network namespace, with the name of the device's interface" {
+	ip netns add pod
+	undo ip netns delete pod
+	ip link add plain2 type veth peer name "$VM_INTERFACE" netns pod
+	undo ip link delete plain2
+	ip link set plain2 up
+	ip -n pod address add 10.98.0.2/24 dev "$VM_INTERFACE"
+	ip -n pod link set "$VM_INTERFACE" up
+	ip address add 10.98.0.1/24 dev plain2
+	wait_until ip netns exec pod ping -c 1 -W 1 10.98.0.1
+	diagnose_as 3 ip netns exec pod "$PAIR_BIN/rdma-client" diagnose
+	check_failed 'this host' "the RDMA device's network interface is in another network namespace" 'this host'
+	diagnose_as 3 ip netns exec pod "$PAIR_BIN/rdma-client" diagnose 10.98.0.1
+	check_failed 'this host' "the RDMA device's network interface is in another network namespace" 'this host'
+	expect 3 ip netns exec pod timeout 100 "$PAIR_BIN/rdma-client" write 10.98.0.1 7471
+	has "$ERR" "cannot reach .*: the route to this address uses a network interface without an RDMA device (the route uses $VM_INTERFACE; RDMA addresses of this host: none)"
+	diagnose 0
+}
+
+hooked() { timeout 100 "$PAIR_BUILD/tests/one-host/hooked-client" "$@"; }
+
+# Soft-RoCE asks for the route of each connection request. Software iWARP reports the error at once.
+@test "a connection request that cannot be sent is this host's fault" {
+	start_server any
+	ip rule add pref 1 lookup local
+	undo ip rule delete pref 1 lookup local
+	undo ip rule add pref 0 lookup local
+	ip rule delete pref 0 lookup local
+	undo ip rule delete pref 0 to "$ADDRESS" prohibit
+	export BEFORE_CONNECT="ip rule add pref 0 to $ADDRESS prohibit"
+	expect 3 hooked write "$ADDRESS" "$PORT"
+	if iwarp; then
+		has "$ERR" 'cannot reach .*: a prohibit route on this host blocks this address'
+	else
+		has "$ERR" 'this host could not send the connection request (its kernel reported ETIMEDOUT after [0-9]* ms, too soon for a reply)'
+	fi
+	unset BEFORE_CONNECT
+	undo_all
+	expect 0 client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+# Keeps all processors busy for some seconds, with a priority below that of the client and above that of
+# the kernel's threads. It ends as soon as it does.
+# shellcheck disable=SC2016 # for the shell that runs it
+STARVE='mkfifo "$DIR/starved"
+	exec 3<>"$DIR/starved"
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do
+		taskset -c $cpu chrt -f 10 bash -c "echo >&3
+			end=\$((SECONDS + 6)); while [ \$SECONDS -lt \$end ]; do :; done" &
+	done
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do read -r _ <&3; done'
+
+@test "a kernel without a processor for its work is this host's fault" {
+	local runtime step cause
+	runtime=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+	undo sysctl -q kernel.sched_rt_runtime_us="$runtime"
+	sysctl -q kernel.sched_rt_runtime_us=-1
+	export DIR
+	echo "$STARVE" >"$DIR/starve"
+	start_server any
+	for step in ADDRESS ROUTE; do
+		cause='this host is too busy: on Ethernet'
+		[ $step = ROUTE ] || cause='this host is too busy: its kernel did not finish resolving the address'
+		rm -f "$DIR/starved"
+		expect 3 env "BEFORE_$step=exec bash \"\$DIR/starve\"" chrt -f 20 timeout 100 \
+			"$PAIR_BUILD/tests/one-host/hooked-client" --timeout 3 write "$ADDRESS" "$PORT"
+		has "$ERR" "$cause"
+	done
+	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 }
 

@@ -80,6 +80,20 @@ below() {
 	check_failed 'this host' "$LOSES" 'this host'
 }
 
+# serves KIND: the same of a server of this host, with a client on the other one. Without --bind, software
+# iWARP serves only the address of the device's own interface.
+serves() {
+	iwarp || return 0
+	start_server any
+	has "$ERRORS" "warning: $VM_ADDRESS on above1 ($1) over $VM_INTERFACE ($VM_DEVICE) is not served without --bind $VM_ADDRESS"
+	! on_host1 "timeout 100 $PAIR_BIN/rdma-client write $VM_ADDRESS $PORT" >"$DIR/far" 2>&1
+	has "$DIR/far" 'nothing is listening on this port'
+	stop_server
+	start_server any --bind "$VM_ADDRESS"
+	on_host1 "timeout 100 $PAIR_BIN/rdma-client write $VM_ADDRESS $PORT"
+	stop_server
+}
+
 # on_top: the advice, a device on above1.
 on_top() {
 	device_on above1
@@ -99,6 +113,7 @@ on_top() {
 			on_top
 		else
 			below $kind
+			serves $kind
 			on_top
 		fi
 		unstack
@@ -122,6 +137,25 @@ on_top() {
 	diagnose 0 10.75.0.1 "$PORT"
 	clean
 	has "$OUT" "^ *10.75.0.2 on above1 (vlan) over $VM_INTERFACE ($VM_DEVICE)\$"
+	stop_on_host1 server
+}
+
+# A router or the other host's firewall may report this; it is no fault of this host. Soft-RoCE, which
+# uses UDP, ignores it.
+@test "a firewall of the other host that answers: the side is unknown" {
+	local far6
+	iwarp || skip 'over software iWARP only'
+	read -r far6 _ <<<"$VM_ADDRESSES6"
+	start_far_server any
+	on_host1 "modprobe -a nf_tables nft_reject_inet nft_reject_ipv6 2>/dev/null
+		nft add table inet far
+		nft 'add chain inet far in { type filter hook input priority 0; }'
+		nft add rule inet far in tcp dport $PORT meta nfproto ipv6 reject with icmpv6 type admin-prohibited"
+	undo on_host1 'nft delete table inet far'
+	expect 3 client write "[$far6]" "$PORT"
+	has "$ERR" 'cannot connect to .*: Permission denied'
+	diagnose 3 "$far6" "$PORT"
+	check_failed connection 'Permission denied' 'this host, the other host or the path between them'
 	stop_on_host1 server
 }
 

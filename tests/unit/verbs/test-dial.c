@@ -22,6 +22,7 @@
 enum fate {
 	ACCEPTS,
 	SILENT,        /* address resolution times out */
+	STARVED,       /* the same, but the kernel does not report it */
 	WITHOUT_RDMA,  /* not reachable through an RDMA device */
 	WITHOUT_ROUTE, /* no route to it */
 	REJECTS,       /* no listener */
@@ -251,6 +252,8 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *source, struct soc
 		network.unsupported = true;
 		return happens(RDMA_CM_EVENT_ADDR_ERROR, -ENODEV, 1, PHASE_ADDRESS);
 	}
+	if (network.fates[host] == STARVED)
+		return happens(RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, 3600000, PHASE_ADDRESS);
 	if (network.fates[host] == SILENT)
 		return happens(RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, milliseconds, PHASE_ADDRESS);
 	return happens(RDMA_CM_EVENT_ADDR_RESOLVED, 0, 1, PHASE_ADDRESS);
@@ -541,6 +544,19 @@ static void an_early_timeout_is_local(void **state)
 		"its kernel reported ETIMEDOUT after 12 ms, too soon for a reply");
 }
 
+/* If the kernel does not even report its own timeout, nobody else is accused. */
+static void a_starved_kernel_is_local(void **state)
+{
+	struct dial dial = START(STARVED);
+
+	(void)state;
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_ADDRESS, CODE_NOTHING_ASKED);
+	/* The kernel's timeout may have been about to be reported. */
+	dial = START(STARVED);
+	dial.deadline = deadline_in(1900);
+	assert_fails(&dial, FAILURE_DEADLINE, PHASE_ADDRESS, ETIMEDOUT);
+}
+
 /* Not "the route uses an interface without an RDMA device". */
 static void an_unsupported_device_is_named(void **state)
 {
@@ -742,6 +758,7 @@ int main(void)
 		cmocka_unit_test(the_most_relevant_failure_is_reported),
 		cmocka_unit_test(the_deadline_ends_the_dial),
 		cmocka_unit_test(an_early_timeout_is_local),
+		cmocka_unit_test(a_starved_kernel_is_local),
 		cmocka_unit_test(an_unsupported_device_is_named),
 		cmocka_unit_test(a_late_reply_is_watched_for),
 		cmocka_unit_test(a_signal_ends_the_dial),
