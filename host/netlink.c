@@ -11,6 +11,7 @@
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/route/link.h>
+#include <netlink/route/link/vxlan.h>
 #include <netlink/route/neighbour.h>
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
@@ -225,6 +226,9 @@ static void copy_link(struct netlink_link *link, struct rtnl_link *found)
 	/* The kernel numbers the namespace of the interface below only if it is another. */
 	link->lower_elsewhere = rtnl_link_get_link_netnsid(found, &namespace) == 0;
 	snprintf(link->kind, sizeof(link->kind), "%s", kind ? kind : "");
+	/* Of a VXLAN, only its own attributes contain the interface below. */
+	if (strcmp(link->kind, "vxlan") == 0)
+		rtnl_link_vxlan_get_link(found, &link->lower);
 	if (hardware && nl_addr_get_len(hardware) > 0)
 		nl_addr2str(hardware, link->hardware, sizeof(link->hardware));
 }

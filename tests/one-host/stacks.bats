@@ -9,7 +9,7 @@ load diagnose
 # A second device, on plain1. The tests make an interface above it, which has the address.
 setup() {
 	prepare
-	modprobe -a dummy bridge bonding macvlan ipvlan 8021q veth
+	modprobe -a dummy bridge bonding team macvlan ipvlan 8021q veth vxlan
 	ip link add plain1 type dummy
 	undo clear_all
 	ip link set plain1 up
@@ -103,6 +103,20 @@ carries() {
 		reaches_itself
 		ip link delete above1
 	done
+	if ! iwarp; then
+		ip link add above1 type vxlan id 5 dev plain1 dstport 4789
+		has_address above1
+		loses 'above1 (vxlan) over plain1 (dummy)'
+		reaches_itself
+		ip link delete above1
+		ip link add above1 type team
+		ip link set plain1 down
+		ip link set plain1 master above1
+		has_address above1
+		loses 'above1 (team) over plain1 (dummy)'
+		ip link delete above1
+		ip link set plain1 up
+	fi
 	ip link add link plain1 name above1 type vlan id 5
 	has_address above1
 	carries 'above1 (vlan) over plain1 (dummy)'

@@ -138,13 +138,14 @@ static void finds_interfaces(void **state)
 static void lists_interfaces(void **state)
 {
 	struct netlink_link *links;
-	bool bridge = false, port = false, peer = false;
+	bool bridge = false, port = false, peer = false, vxlan = false;
 	int count;
 
 	(void)state;
 	net_make();
 	net_near("link add br0 type bridge");
 	net_near("link set near0 master br0");
+	net_near("link add vx0 type vxlan id 5 dev br0 dstport 4789");
 	count = netlink_list_links(&links);
 	assert_true(count >= 3);
 	for (int i = 0; i < count; i++) {
@@ -152,6 +153,8 @@ static void lists_interfaces(void **state)
 
 		assert_int_equal(link->index, if_nametoindex(link->name));
 		bridge = bridge || strcmp(link->kind, "bridge") == 0;
+		if (strcmp(link->name, "vx0") == 0)
+			vxlan = link->lower == if_nametoindex("br0");
 		if (strcmp(link->name, "lo") == 0)
 			assert_string_equal(link->hardware, "00:00:00:00:00:00");
 		if (strcmp(link->name, "near0") != 0)
@@ -160,7 +163,7 @@ static void lists_interfaces(void **state)
 		peer = link->lower != 0 && link->lower_elsewhere;
 	}
 	free(links);
-	assert_true(bridge && port && peer);
+	assert_true(bridge && port && peer && vxlan);
 }
 
 static void finds_neighbours(void **state)
