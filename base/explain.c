@@ -134,7 +134,7 @@ static const struct explanation rows[] = {
 	{FAILURE_HOST, PHASE_ANY, HOST_CONTROL_GROUP, STATUS_FAILED, SIDE_HERE, FACT,
 		"a control group of this process limits its RDMA resources",
 		"raise rdma.max of this group: an exchange or a diagnosis needs hca_handle=1 "
-		"hca_object=7",
+		"hca_object=8",
 		"cat /proc/self/cgroup"},
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_MANAGER, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the RDMA connection manager does not support this device",

@@ -83,9 +83,10 @@ below() {
 # serves KIND: the same of a server of this host, with a client on the other one. Without --bind, software
 # iWARP serves only the address of the device's own interface.
 serves() {
+	local PORT # of this host's server
 	iwarp || return 0
 	start_server any
-	has "$ERRORS" "warning: $VM_ADDRESS on above1 ($1) over $VM_INTERFACE ($VM_DEVICE) is not served without --bind $VM_ADDRESS"
+	has "$ERRORS" "$VM_ADDRESS on above1 ($1) over $VM_INTERFACE ($VM_DEVICE) is not served without --bind $VM_ADDRESS"
 	! on_host1 "timeout 100 $PAIR_BIN/rdma-client write $VM_ADDRESS $PORT" >"$DIR/far" 2>&1
 	has "$DIR/far" 'nothing is listening on this port'
 	stop_server
