@@ -136,6 +136,11 @@ static const struct explanation rows[] = {
 		"raise rdma.max of this group: an exchange or a diagnosis needs hca_handle=1 "
 		"hca_object=8",
 		"cat /proc/self/cgroup"},
+	{FAILURE_HOST, PHASE_ANY, HOST_REFUSES, STATUS_FAILED, SIDE_HERE, FACT,
+		"the kernel refuses this process another RDMA resource",
+		"check rdma.max of its control group, which cannot be read from here, as in a "
+		"container, and the limits of the device",
+		"cat /proc/self/cgroup; rdma resource"},
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_MANAGER, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the RDMA connection manager does not support this device",
 		"use the software that supports it, an InfiniBand, RoCE or iWARP adapter, or a "

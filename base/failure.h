@@ -65,6 +65,7 @@ enum readiness {
 	HOST_INTERFACE_ELSEWHERE, /* the device's interface is in another network namespace */
 	HOST_STACK,         /* the device is below the address's interface: host/stack-table.h */
 	HOST_CONTROL_GROUP, /* a control group limits RDMA resources: host/control-group.h */
+	HOST_REFUSES,       /* the kernel refuses RDMA resources, and control groups are unseen */
 	HOST_NO_MANAGER,    /* rdmacm does not support any device: host/device-support.h */
 	HOST_NO_INTERFACE,  /* no port has a network interface: host/device-support.h */
 };

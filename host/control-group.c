@@ -163,6 +163,18 @@ bool control_group_limits(const char *root, const char *device, char *text, size
 	return false;
 }
 
+bool control_group_is_unseen(const char *root)
+{
+	struct control_group group;
+
+	control_group_find(root, "rdma", &group);
+	if (group.unknown)
+		return true;
+	/* The topmost group of the system has no type; that which a container sees has one. */
+	group.directory[group.top] = '\0';
+	return sysfs_access(root, "%s/cgroup.type", group.directory) != SYSFS_MISSING;
+}
+
 bool control_group_is_full(const char *root, char *text, size_t size)
 {
 	struct control_group group;

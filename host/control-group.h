@@ -37,6 +37,12 @@ const char *control_group_name(const struct control_group *group);
 bool control_group_limits(const char *root, const char *device, char *text, size_t size);
 
 /*
+ * True if this process may have such a limit that control_group_limits() cannot see: of all its
+ * groups, or of those above a container's own.
+ */
+bool control_group_is_unseen(const char *root);
+
+/*
  * True if the control group of this process, or one above it, has all the processes and threads
  * that it allows: pids.max. Writes the innermost such group, truncated to size, or "": "control
  * group /pod, pids.max: 10".

@@ -540,6 +540,7 @@ static bool lacks_sysfs(void)
 static void read_host(const char *root, struct inventory *inventory)
 {
 	struct rlimit limit;
+	bool exclusive;
 	char mode[8];
 
 	inventory->rdma_cm = sysfs_access(root, "/dev/infiniband/rdma_cm");
@@ -551,6 +552,8 @@ static void read_host(const char *root, struct inventory *inventory)
 		inventory->netns = INVENTORY_NETNS_SHARED;
 	if (strcmp(mode, "N") == 0)
 		inventory->netns = INVENTORY_NETNS_EXCLUSIVE;
+	if (*mode == '\0' && *root == '\0' && rdma_netlink_exclusive(&exclusive) == 0)
+		inventory->netns = exclusive ? INVENTORY_NETNS_EXCLUSIVE : INVENTORY_NETNS_SHARED;
 	inventory->roce_absent = routing_domains_lack_roce(root);
 	inventory->locked_max = UINT64_MAX;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

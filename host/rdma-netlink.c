@@ -21,7 +21,7 @@
 struct query {
 	const char *device;
 	bool found;
-	uint32_t index;  /* of the device */
+	uint32_t index;  /* of the device; or the mode */
 	char *interface; /* IF_NAMESIZE bytes */
 	int error;       /* -errno of a request that the kernel rejects, or 0 */
 };
@@ -102,22 +102,63 @@ static int find_interface(struct nl_sock *socket, unsigned int port, struct quer
 	return error || *query->interface ? error : -ENOENT;
 }
 
-int rdma_netlink_interface(const char *device, unsigned int port, char name[IF_NAMESIZE])
+static int take_mode(struct nl_msg *message, void *context)
+{
+	struct nlattr *mode = attribute(message, RDMA_NLDEV_SYS_ATTR_NETNS_MODE);
+	struct query *query = context;
+
+	if (mode) {
+		query->found = true;
+		query->index = nla_get_u8(mode);
+	}
+	return NL_OK;
+}
+
+/* Opens a socket for requests, which the caller frees in any case. Returns 0 or -errno. */
+static int open_socket(struct nl_sock **socket)
 {
 	const struct timeval limit = {.tv_sec = REPLY_SECONDS};
+
+	*socket = nl_socket_alloc();
+	if (!*socket)
+		return -ENOMEM;
+	nl_socket_disable_auto_ack(*socket);
+	errno = 0;
+	if (nl_connect(*socket, NETLINK_RDMA) || setsockopt(nl_socket_get_fd(*socket), SOL_SOCKET,
+							 SO_RCVTIMEO, &limit, sizeof(limit)))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int rdma_netlink_exclusive(bool *exclusive)
+{
+	const int type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_GET);
+	struct nl_msg *message = nlmsg_alloc_simple(type, 0);
+	struct query query = {0};
+	struct nl_sock *socket;
+	int error = open_socket(&socket);
+
+	*exclusive = false;
+	if (!error)
+		error = message ? request(socket, message, take_mode, &query) : -ENOMEM;
+	nlmsg_free(message);
+	nl_socket_free(socket);
+	if (!error && !query.found)
+		error = -ENODATA;
+	/* 1: all namespaces share the devices. */
+	*exclusive = !error && query.index == 0;
+	return error;
+}
+
+int rdma_netlink_interface(const char *device, unsigned int port, char name[IF_NAMESIZE])
+{
 	struct query query = {.device = device, .interface = name};
-	struct nl_sock *socket = nl_socket_alloc();
+	struct nl_sock *socket;
 	int error;
 
 	memset(name, 0, IF_NAMESIZE);
-	if (!socket)
-		return -ENOMEM;
-	nl_socket_disable_auto_ack(socket);
-	errno = 0;
-	if (nl_connect(socket, NETLINK_RDMA) || setsockopt(nl_socket_get_fd(socket), SOL_SOCKET,
-							SO_RCVTIMEO, &limit, sizeof(limit)))
-		error = errno ? -errno : -EIO;
-	else
+	error = open_socket(&socket);
+	if (!error)
 		error = find_device(socket, &query);
 	if (!error)
 		error = find_interface(socket, port, &query);

@@ -6,6 +6,7 @@
 #define HOST_RDMA_NETLINK_H
 
 #include <net/if.h>
+#include <stdbool.h>
 
 /*
  * Finds the network interface of a device's port. Needed for software iWARP, for which sysfs of
@@ -14,5 +15,12 @@
  * -ETIMEDOUT if the kernel does not reply, -ENOMEM, or the errno of socket(2).
  */
 int rdma_netlink_interface(const char *device, unsigned int port, char name[IF_NAMESIZE]);
+
+/*
+ * Finds out whether each RDMA device belongs to one network namespace, which alone shows it:
+ * rdma-system(8). Needed where sysfs does not show the parameter of ib_core, as in a container.
+ * Returns 0, or -errno as above and false; -ENODATA if the kernel does not say.
+ */
+int rdma_netlink_exclusive(bool *exclusive);
 
 #endif

@@ -21,9 +21,14 @@ bool resource_limit_is_reached(
 {
 	char text[sizeof(failure->evidence)];
 
-	if ((error != EAGAIN && (error != EPERM || phase != PHASE_ADDRESS)) ||
-		!control_group_limits("", device, text, sizeof(text)))
+	if (error != EAGAIN && (error != EPERM || phase != PHASE_ADDRESS))
 		return false;
-	failure_set(failure, FAILURE_HOST, phase, HOST_CONTROL_GROUP, call, "%s", text);
+	if (control_group_limits("", device, text, sizeof(text)))
+		failure_set(failure, FAILURE_HOST, phase, HOST_CONTROL_GROUP, call, "%s", text);
+	else if (error == EAGAIN && control_group_is_unseen(""))
+		failure_set(
+			failure, FAILURE_HOST, phase, HOST_REFUSES, call, "%s", strerror(error));
+	else
+		return false;
 	return true;
 }

@@ -15,7 +15,8 @@ void resource_limit_of_threads(int error, char *text, size_t size);
 
 /*
  * If the kernel refused a resource of the device (NULL: unknown) in this phase with this errno
- * because of a control group, records that and returns true. The kernel reports EAGAIN; rdmacm
+ * because of a control group, records that and returns true; likewise, if control groups cannot be
+ * seen and EAGAIN shows that the kernel refused it. The kernel reports EAGAIN; rdmacm
  * reports EPERM if it could not open the device of an address.
  */
 bool resource_limit_is_reached(

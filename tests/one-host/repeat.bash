@@ -2,31 +2,41 @@
 
 # shellcheck shell=bash
 
-# run_bats [OPTION]... FILE...: runs bats; with PAIR_REPEAT=N, runs each test of the files N times instead,
-# all in random order, and counts. PAIR_ONLY, a regular expression, selects tests by name.
+# repeated FILE N: prints the bats file with each of its tests N times, in random order, after everything else.
+# PAIR_ONLY, a regular expression, selects tests by name.
+repeated() {
+	awk -v n="$2" -v only="${PAIR_ONLY:-.}" -v seed="$RANDOM" '
+		/^# bats test_tags/ { tags = $0 "\n"; next }
+		/^@test "/ { wanted = $0 ~ only; test = tags; tags = ""; inside = 1 }
+		!inside { print }
+		inside { test = test $0 "\n" }
+		inside && /^}$/ {
+			for (i = 1; wanted && i <= n; i++) {
+				copy = test
+				sub(/" {\n/, " (" i ")\" {\n", copy)
+				tests[count++] = copy
+			}
+			inside = 0
+		}
+		END {
+			srand(seed)
+			for (; count > 0; tests[i] = tests[--count]) {
+				i = int(rand() * count)
+				print tests[i]
+			}
+		}' "$1"
+}
+
+# run_bats [OPTION]... FILE...: runs bats; with PAIR_REPEAT=N, with N copies of each test.
 run_bats() {
-	local arguments=() files=() argument name file log passed=0 failed=0
-	[ -n "${PAIR_REPEAT:-}" ] || {
-		bats "$@"
-		return
-	}
+	local arguments=() argument copy
 	for argument; do
-		if [ -f "$argument" ]; then files+=("$argument"); else arguments+=("$argument"); fi
-	done
-	log=$(mktemp)
-	while IFS=$'\t' read -r file name; do
-		if bats "${arguments[@]}" --filter "^$name\$" "$file" >"$log" 2>&1 </dev/null; then
-			passed=$((passed + 1))
-		else
-			failed=$((failed + 1))
-			cat "$log"
+		if [ -n "${PAIR_REPEAT:-}" ] && [ -f "$argument" ]; then
+			copy=${argument%/*}/repeated-${argument##*/}
+			repeated "$argument" "$PAIR_REPEAT" >"$copy"
+			argument=$copy
 		fi
-		echo "$passed passed, $failed failed: $name"
-	done < <(for file in "${files[@]}"; do
-		sed -n 's/^@test "\(.*\)" {$/\1/p' "$file" | grep -E -e "${PAIR_ONLY:-.}" |
-			sed "s/[][().*^\$+?{|]/\\\\&/g; s|^|$file\t|" |
-			awk -v n="$PAIR_REPEAT" '{ for (i = 0; i < n; i++) print }'
-	done | shuf)
-	rm "$log"
-	[ $failed -eq 0 ] && [ $passed -gt 0 ]
+		arguments+=("$argument")
+	done
+	bats "${arguments[@]}"
 }

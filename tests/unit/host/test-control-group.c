@@ -62,6 +62,24 @@ static void finds_limits_of_version_1(void **state)
 		root, "rxe0", "control group /pod, rdma.max: rxe0 hca_handle=max hca_object=7");
 }
 
+static void knows_what_it_cannot_see(void **state)
+{
+	const struct tree *root = *state;
+
+	assert_false(control_group_is_unseen(root->path));
+	put(root, "/proc/self/cgroup", "0::/\n");
+	assert_true(control_group_is_unseen(root->path));
+	put(root, "/proc/self/mountinfo", MOUNT_V2);
+	put(root, "/sys/fs/cgroup/cgroup.procs", "");
+	assert_false(control_group_is_unseen(root->path));
+	put(root, "/proc/self/cgroup", "0::/pod\n");
+	put(root, "/sys/fs/cgroup/pod/cgroup.type", "domain\n");
+	assert_false(control_group_is_unseen(root->path));
+	/* The topmost group of a container is none of the system's. */
+	put(root, "/sys/fs/cgroup/cgroup.type", "domain\n");
+	assert_true(control_group_is_unseen(root->path));
+}
+
 static void assert_full(const struct tree *root, const char *wanted)
 {
 	char text[256] = "rubbish";
@@ -95,6 +113,7 @@ int main(void)
 		with_tree(finds_the_innermost_limit),
 		with_tree(finds_the_limit_of_the_root),
 		with_tree(finds_limits_of_version_1),
+		with_tree(knows_what_it_cannot_see),
 		with_tree(finds_the_group_that_is_full),
 	};
 

@@ -6,7 +6,13 @@
 #include "tests/unit/unit.h"
 #include "verbs/resource-limit.h"
 
-static bool limited;
+static bool limited, unseen;
+
+bool control_group_is_unseen(const char *root)
+{
+	assert_string_equal(root, "");
+	return unseen;
+}
 
 bool control_group_limits(const char *root, const char *device, char *text, size_t size)
 {
@@ -20,6 +26,20 @@ bool control_group_is_full(const char *root, char *text, size_t size)
 	assert_string_equal(root, "");
 	snprintf(text, size, "the group");
 	return limited;
+}
+
+/* In a container, only the errno shows that something is limited. */
+static void an_unseen_group_may_be_the_limit(void **state)
+{
+	struct failure failure = {0};
+
+	(void)state;
+	limited = false;
+	unseen = true;
+	assert_false(resource_limit_is_reached("rxe0", PHASE_ADDRESS, "call", EPERM, &failure));
+	assert_true(resource_limit_is_reached("rxe0", PHASE_MEMORY, "call", EAGAIN, &failure));
+	assert_int_equal(failure.code, HOST_REFUSES);
+	unseen = false;
 }
 
 static void a_limit_explains_a_missing_thread(void **state)
@@ -76,6 +96,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_limit_explains_a_refusal),
 		cmocka_unit_test(a_limit_explains_a_missing_thread),
+		cmocka_unit_test(an_unseen_group_may_be_the_limit),
 	};
 
 	return cmocka_run_group_tests_name("resource-limit", tests, NULL, NULL);
