@@ -185,7 +185,7 @@ $(BUILD)/tests/one-host/misbehaving-peer: $(call objects,tests/one-host/misbehav
 $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachability: \
 	$(call objects,tests/unit/common/resolver-fixture.c)
 
-$(BUILD)/tests/unit/serve/test-client-log: $(call objects,tests/unit/base/output-fixture.c)
+$(addprefix $(BUILD)/tests/unit/,serve/test-client-log diagnose/test-screen): $(call objects,tests/unit/base/output-fixture.c)
 
 # These use a fake device instead of libibverbs and librdmacm.
 serve_tests := $(addprefix tests/unit/serve/test-,admission isolation service)

@@ -38,3 +38,12 @@ int failure_set_unauthenticated(struct failure *failure, const char *message)
 	return failure_set(
 		failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_UNAUTHENTICATED, message, "");
 }
+
+bool failure_is_full(const struct failure *failure)
+{
+	if (failure->kind != FAILURE_REFUSED)
+		return false;
+	return failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS ||
+	       failure->code == REFUSAL_BUSY || failure->code == REFUSAL_FULL ||
+	       failure->code == REFUSAL_MEMORY;
+}

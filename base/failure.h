@@ -245,4 +245,10 @@ static inline bool failure_is_set(const struct failure *failure)
 	return failure->kind != FAILURE_NONE;
 }
 
+/*
+ * True if the server is full, or if its input or output is in use by another client: a client may
+ * retry.
+ */
+bool failure_is_full(const struct failure *failure);
+
 #endif

@@ -303,6 +303,50 @@ static char *whole_line(int descriptor, int priority, const char *program, const
 		       : text;
 }
 
+static enum output_coloring coloring;
+
+void output_set_coloring(enum output_coloring wanted)
+{
+	coloring = wanted;
+}
+
+static bool is_colored(int descriptor)
+{
+	const char *off = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	if (coloring != OUTPUT_COLOR_AUTO)
+		return coloring == OUTPUT_COLOR_ALWAYS;
+	return isatty(descriptor) && !(off && *off) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+/*
+ * Colors a part of the text, if the stream shows colors. Takes ownership of the text and returns
+ * the new one; NULL if out of memory or if text is NULL.
+ */
+static char *paint(int descriptor, char *text, size_t start, size_t length, enum output_color color)
+{
+	static const char *const codes[] = {[OUTPUT_GREEN] = "\033[32m",
+		[OUTPUT_YELLOW] = "\033[33m",
+		[OUTPUT_RED] = "\033[31m"};
+	char *painted = NULL;
+
+	if (!text || color == OUTPUT_PLAIN || !is_colored(descriptor))
+		return text;
+	if (asprintf(&painted, "%.*s%s%.*s\033[m%s", (int)start, text, codes[color], (int)length,
+		    text + start, text + start + length) < 0)
+		painted = NULL;
+	free(text);
+	return painted;
+}
+
+/* The color of the program's name before a line of this priority. */
+static enum output_color color_of(int priority)
+{
+	return priority == LOG_ERR       ? OUTPUT_RED
+	       : priority == LOG_WARNING ? OUTPUT_YELLOW
+					 : OUTPUT_PLAIN;
+}
+
 /* The priority is one of syslog(3). */
 static void __attribute__((format(printf, 4, 0)))
 print(int descriptor, int priority, const char *program, const char *format, va_list args)
@@ -312,6 +356,8 @@ print(int descriptor, int priority, const char *program, const char *format, va_
 	if (vasprintf(&line, format, args) >= 0) {
 		make_printable(line);
 		text = whole_line(descriptor, priority, program, line);
+		if (*program && !is_journal[descriptor])
+			text = paint(descriptor, text, 0, strlen(program) + 1, color_of(priority));
 		free(line);
 	}
 	print_text(descriptor, false, text);
@@ -359,11 +405,17 @@ bool output_is_standard(const char *path)
 	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
+/* The stream of the lines of the exchange. */
+static int stream_of(const struct output *output)
+{
+	return output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO;
+}
+
 /* Prints a line of the exchange. */
 static void __attribute__((format(printf, 3, 0)))
 print_line(const struct output *output, int priority, const char *format, va_list args)
 {
-	print(output->lines_on_stderr ? STDERR_FILENO : STDOUT_FILENO, priority, "", format, args);
+	print(stream_of(output), priority, "", format, args);
 }
 
 void output_line(const struct output *output, const char *format, ...)
@@ -375,6 +427,35 @@ void output_line(const struct output *output, const char *format, ...)
 	va_start(args, format);
 	print_line(output, LOG_INFO, format, args);
 	va_end(args);
+}
+
+void output_colored_line(const struct output *output, const char *line, size_t start, size_t length,
+	enum output_color color)
+{
+	int descriptor = stream_of(output);
+	char *copy, *text = NULL;
+
+	if (output->quiet)
+		return;
+	copy = strdup(line);
+	if (copy) {
+		make_printable(copy);
+		text = whole_line(descriptor, LOG_INFO, "", copy);
+		if (!is_journal[descriptor])
+			text = paint(descriptor, text, start, length, color);
+		free(copy);
+	}
+	print_text(descriptor, false, text);
+}
+
+unsigned int output_columns(const struct output *output)
+{
+	struct winsize window;
+	int descriptor = stream_of(output);
+
+	if (!isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &window))
+		return 0;
+	return window.ws_col;
 }
 
 void output_line_warning(const struct output *output, const char *format, ...)

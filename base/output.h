@@ -11,6 +11,9 @@
  *
  * On a terminal, the progress line is the last one and is rewritten in place. Every other line
  * printed by these functions erases it first.
+ *
+ * On a terminal, results are green, warnings yellow and failures red, unless NO_COLOR is set
+ * (no-color.org) or TERM is "dumb". The text alone always says the same.
  */
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H
@@ -18,6 +21,11 @@
 #include <stdbool.h>
 
 #include "base/failure.h"
+
+enum output_color { OUTPUT_PLAIN, OUTPUT_GREEN, OUTPUT_YELLOW, OUTPUT_RED };
+
+/* When lines are colored, in the order of the choices of --color. */
+enum output_coloring { OUTPUT_COLOR_AUTO, OUTPUT_COLOR_ALWAYS, OUTPUT_COLOR_NEVER };
 
 struct output {
 	const char *program;  /* prefix of lines on standard error */
@@ -33,6 +41,9 @@ struct output {
  */
 void output_start(void);
 
+/* Sets when lines are colored; without this call, on terminals. Before other threads print. */
+void output_set_coloring(enum output_coloring coloring);
+
 /* True if this descriptor, 0 to 2, was closed when the program started. Any thread. */
 bool output_was_closed(int descriptor);
 
@@ -45,6 +56,16 @@ bool output_is_standard(const char *path);
  */
 void output_line(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Prints a line of the exchange of which `length` bytes from `start` on have this color. The
+ * offsets are those of the line, whose end they must not exceed.
+ */
+void output_colored_line(const struct output *output, const char *line, size_t start, size_t length,
+	enum output_color color);
+
+/* The columns of the terminal that the lines of the exchange go to; 0: they go elsewhere. */
+unsigned int output_columns(const struct output *output);
 
 /* The same for a line that the operator should notice, although nothing has failed here. */
 void output_line_warning(const struct output *output, const char *format, ...)

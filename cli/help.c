@@ -45,11 +45,19 @@ static int option_text(const struct option_row *row, char text[LEFT_MAX])
 		row->argument ? row->argument : "");
 }
 
-/* The help for a client command has no room for --version. */
+/*
+ * The help for a client command has no room for --version, and only that of the command that prints
+ * most has room for --color.
+ */
 static bool is_listed(const struct option_row *row, const struct cli_command *command)
 {
-	return row->commands >> command_id(command) & 1 &&
-	       (row->letter != 'V' || command->program == PROGRAM_SERVER);
+	enum cli_command_id id = command_id(command);
+
+	if (strcmp(row->name, "version") == 0)
+		return id == CLI_SERVE;
+	if (strcmp(row->name, "color") == 0)
+		return id == CLI_DIAGNOSE;
+	return row->commands >> id & 1;
 }
 
 static void print_options(FILE *stream, const struct cli_command *command)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/ordering.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "protocol/mode.h"
 
@@ -97,6 +98,7 @@ struct options {
 	const char *secret_file; /* NULL: none */
 	int dscp;                /* of the packets, 0 to 63; -1: as the system chooses */
 	bool verbose, quiet;
+	enum output_coloring color;
 
 	/* streams */
 	const char *input; /* a file or folder; "-": standard input; NULL: send the message */
@@ -127,6 +129,7 @@ struct options {
 	const char *host;   /* NULL: diagnose only this host */
 	bool port_given;    /* PORT is on the command line */
 	bool watch;         /* diagnose: print events of this host's devices */
+	int64_t interval;   /* diagnose: repeat after this many milliseconds; 0: once */
 	struct options_measure measure;
 
 	uint16_t port;                     /* 0: any free port (server) */

@@ -43,6 +43,7 @@ bool startup_options(struct options *options, enum program program, int argc, ch
 		*status = STATUS_USAGE;
 		break;
 	case OPTIONS_RUN:
+		output_set_coloring(options->color);
 		return false;
 	}
 	*status = output_finish(output, *status);

@@ -276,14 +276,14 @@ static bool is_too_slow(const struct check_list *list, enum check check)
 }
 
 /*
- * True if all that the check found is that the peer did not respond in time once connected, or if
- * the data check had too little time.
+ * True if all that the check found is that the peer did not respond in time once connected, or that
+ * the server is full, or if the data check had too little time.
  */
 static bool is_unknown(const struct check_list *list, enum check check)
 {
 	const struct failure *failure = &list->checks[check].failure;
 
-	return is_too_slow(list, CHECK_DATA) ||
+	return is_too_slow(list, CHECK_DATA) || failure_is_full(failure) ||
 	       (check > CHECK_CONNECTION && failure->kind == FAILURE_DEADLINE);
 }
 

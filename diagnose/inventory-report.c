@@ -111,6 +111,25 @@ static void stack_line(const struct inventory_device *device,
 		pass_on(line, take, context);
 }
 
+static void gid_lines(const struct inventory_device *device, const struct inventory_port *port,
+	inventory_line *take, void *context)
+{
+	char line[INVENTORY_LINE];
+
+	for (size_t i = 0; i < port->gid_count; i++) {
+		const struct inventory_gid *gid = &port->gids[i];
+		const struct inventory_interface *own = inventory_interface(port, gid->interface);
+
+		snprintf(line, sizeof(line), "%s/%u GID %u: %s", device->name, port->number,
+			gid->index, gid->text);
+		append_known(line, "", gid->type);
+		append_known(line, "", gid->interface);
+		if (own && own->elsewhere)
+			text_append(line, sizeof(line), " of another network namespace");
+		pass_on(line, take, context);
+	}
+}
+
 static void port_lines(const struct inventory_device *device, const struct inventory_port *port,
 	inventory_line *take, void *context)
 {
@@ -130,30 +149,23 @@ static void port_lines(const struct inventory_device *device, const struct inven
 	pass_on(line, take, context);
 	for (size_t i = 0; i < port->interface_count; i++)
 		stack_line(device, &port->interfaces[i], take, context);
-	for (size_t i = 0; i < port->gid_count; i++) {
-		const struct inventory_gid *gid = &port->gids[i];
-		const struct inventory_interface *own = inventory_interface(port, gid->interface);
-
-		snprintf(line, sizeof(line), "%s/%u GID %u: %s", device->name, port->number,
-			gid->index, gid->text);
-		append_known(line, "", gid->type);
-		append_known(line, "", gid->interface);
-		if (own && own->elsewhere)
-			text_append(line, sizeof(line), " of another network namespace");
-		pass_on(line, take, context);
-	}
 }
 
-void inventory_lines(const struct inventory *inventory, inventory_line *take, void *context)
+void inventory_lines(
+	const struct inventory *inventory, bool all, inventory_line *take, void *context)
 {
 	char line[INVENTORY_LINE];
 
-	host_line(inventory, take, context);
+	if (all)
+		host_line(inventory, take, context);
 	for (size_t i = 0; i < inventory->device_count; i++) {
 		const struct inventory_device *device = &inventory->devices[i];
 
-		for (size_t j = 0; j < device->port_count; j++)
+		for (size_t j = 0; j < device->port_count; j++) {
 			port_lines(device, &device->ports[j], take, context);
+			if (all)
+				gid_lines(device, &device->ports[j], take, context);
+		}
 		if (device->port_count == 0) {
 			snprintf(line, sizeof(line), "%s: no port", device->name);
 			append_device(line, device);

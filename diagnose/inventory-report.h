@@ -10,7 +10,8 @@ struct json_object;
 typedef void inventory_line(const char *line, void *context);
 
 /*
- * Produces one line for the host, then one for each port and each of its GIDs:
+ * Produces one line for the host, then one for each port and each of its GIDs; without `all`, only
+ * those of the ports, and how each address that is not on a device's own interface reaches it:
  *
  *   rdma_cm usable, ib_core loaded, rdma_ucm loaded, netns shared, locked memory 8.4 MB
  *   rxe0/1: ACTIVE, LinkUp, Ethernet, 2.5 Gb/sec (1X), rdma_rxe, uverbs0 usable; eth0: up, ...
@@ -20,7 +21,8 @@ typedef void inventory_line(const char *line, void *context);
  * escaping, a line is truncated to INVENTORY_LINE bytes.
  */
 #define INVENTORY_LINE 1024
-void inventory_lines(const struct inventory *inventory, inventory_line *line, void *context);
+void inventory_lines(
+	const struct inventory *inventory, bool all, inventory_line *line, void *context);
 
 /*
  * Returns an object whose members correspond to the fields of the structs. Strings are escaped as

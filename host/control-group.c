@@ -86,7 +86,9 @@ void control_group_find(const char *root, const char *controller, struct control
 	if (sysfs_text(root, text, sizeof(text), "/proc/self/cgroup") ||
 		!find_path(text, controller, &group->v1, path))
 		return;
-	group->unknown = !find_mount(root, controller, group->v1, visible, point);
+	/* A cgroup namespace that was entered after the mount hides where its groups are in it. */
+	group->unknown = !find_mount(root, controller, group->v1, visible, point) ||
+			 strncmp(visible, "/..", 3) == 0;
 	if (group->unknown)
 		return;
 	/* Without a cgroup namespace, the path begins with that of the visible group. */

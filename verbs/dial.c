@@ -343,16 +343,6 @@ int dial_address(struct dial *dial, struct event_copy *reply)
 	return dial_connect(dial, reply);
 }
 
-/* True if the server is full, or its input or output is in use by another client. */
-static bool is_full(const struct failure *failure)
-{
-	if (failure->kind != FAILURE_REFUSED)
-		return false;
-	return failure->code == REFUSAL_CLIENTS || failure->code == REFUSAL_ADDRESS ||
-	       failure->code == REFUSAL_BUSY || failure->code == REFUSAL_FULL ||
-	       failure->code == REFUSAL_MEMORY;
-}
-
 /*
  * Moves on to the server's next address if this one failed: the server may be listening there.
  * Returns false if no address or no time is left.
@@ -362,7 +352,7 @@ static bool try_next_address(struct dial *dial)
 	const struct failure *failure = &dial->failure;
 	bool resolving = failure->phase == PHASE_ADDRESS || failure->phase == PHASE_ROUTE;
 
-	if (failure->kind == FAILURE_INTERRUPTED || is_full(failure) ||
+	if (failure->kind == FAILURE_INTERRUPTED || failure_is_full(failure) ||
 		deadline_left(dial->deadline) == 0 ||
 		(!resolving && failure->phase != PHASE_CONNECT))
 		return false;
@@ -381,7 +371,7 @@ bool dial_wait_for_slot(struct dial *dial)
 {
 	struct pollfd stop = {.fd = dial->stop_fd, .events = POLLIN};
 
-	if (!is_full(&dial->failure)) {
+	if (!failure_is_full(&dial->failure)) {
 		/* The earlier refusal is more informative than the last attempt's timeout. */
 		if (failure_is_set(&dial->refused) && deadline_left(dial->deadline) == 0)
 			dial->failure = dial->refused;

@@ -214,7 +214,7 @@ static void check_inventory(const struct inventory *inventory)
 			most += 1 + device->ports[j].gid_count;
 		}
 	}
-	inventory_lines(inventory, check_line, &lines);
+	inventory_lines(inventory, true, check_line, &lines);
 	fuzz_check(lines == most);
 	if (readiness_check(inventory, NULL, evidence, sizeof(evidence)) == HOST_READY)
 		fuzz_check(*evidence == '\0' && inventory->device_count > 0);

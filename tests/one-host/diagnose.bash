@@ -5,7 +5,7 @@
 # Tests also use these functions in conditions, without `set -e`, so they check every command.
 
 # diagnose STATUS ARGUMENT...: runs a diagnosis, which must exit with STATUS within 15 s, with one
-# verdict as its last line.
+# verdict as its first line.
 diagnose() {
 	local wanted=$1
 	shift
@@ -17,14 +17,15 @@ diagnose_as() { # STATUS COMMAND...
 	expect "$@" || return 1
 	in_time || return 1
 	count "$OUT" '^verdict: ' 1 || return 1
-	[ "$(tail -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "the last line is no verdict: $(cat "$OUT")"
+	[ "$(head -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "the first line is no verdict: $(cat "$OUT")"
 }
 
-# check_failed CHECK CAUSE SIDE: only this check failed, with this cause on this side.
+# check_failed CHECK CAUSE SIDE: only this check failed, with this cause on this side. VERDICT: how the
+# verdict begins, if not as usual.
 check_failed() {
 	count "$OUT" '^............failed ' 1 && has "$OUT" "^$1 *failed  .*$2" &&
 		has "$OUT" "^ *where: $3\$" &&
-		has "$OUT" "^verdict: RDMA does not work: .*$2.*; look at $3\\.\$"
+		has "$OUT" "^verdict: ${VERDICT:-RDMA does not work}: .*$2.*; look at $3\\.\$"
 }
 
 # clean [FILE]: every check of the diagnosis passed. Only soft-RoCE's manager can be checked.

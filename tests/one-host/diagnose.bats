@@ -4,7 +4,7 @@
 load common
 load diagnose
 
-@test "a healthy link: every check passes, both ends are shown side by side" {
+@test "a healthy link: every check passes in at most 24 lines; --verbose shows both ends side by side" {
 	# Linux 6.12, unlike 6.1, knows the network interface of an iWARP device's GID.
 	local interface
 	interface=$(cat "/sys/class/infiniband/$VM_DEVICE/ports/1/gid_attrs/ndevs/0") || true
@@ -12,6 +12,10 @@ load diagnose
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
 	[ ! -s "$ERR" ]
+	[ "$(wc -l <"$OUT")" -le 24 ] || fail "$(cat "$OUT")"
+	has_not "$OUT" 'GID\| rdma mtu \|rdma_cm'
+	diagnose 0 --verbose "$ADDRESS" "$PORT"
+	clean
 	has "$OUT" "^this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096\$"
 	iwarp || has "$OUT" "^ *$VM_DEVICE/1 GID [0-9]*: ::ffff:$ADDRESS, RoCE v2, $VM_INTERFACE\$"
 	! iwarp || has "$OUT" "^ *$VM_DEVICE/1 GID 0: .*, iWARP${interface:+, $interface}\$"
@@ -23,7 +27,7 @@ load diagnose
 	has_not "$OUT" ' differs$'
 	wait_line "$LOG" '^peer disconnected.$'
 	stop_server
-	count "$LOG" '^received connection request.$' 1
+	count "$LOG" '^received connection request.$' 2
 	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 }
 
@@ -50,7 +54,7 @@ load diagnose
 		mkdir -p "$DIR/in"
 		# shellcheck disable=SC2086 # several words
 		start_server $options
-		diagnose 0 "$ADDRESS" "$PORT"
+		diagnose 0 --verbose "$ADDRESS" "$PORT"
 		clean
 		has "$OUT" "^ *mode  *-  *${options##* } *\$"
 		has "$OUT" '^ *clients  *-  *0 of 2048 *$'
@@ -59,7 +63,7 @@ load diagnose
 		[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
 	done
 	start_server --max-size 10K any
-	diagnose 0 "$ADDRESS" "$PORT"
+	diagnose 0 --verbose "$ADDRESS" "$PORT"
 	clean
 	has "$OUT" '^ *max size  *-  *10240 *$'
 	stop_server
@@ -118,9 +122,13 @@ failure_is_on_one_line() {
 	diagnose 0
 	has "$OUT" '^verdict: This host is ready for RDMA\.$'
 	has "$OUT" "^ *rdma_cm usable, ib_core loaded, rdma_ucm loaded"
+	has_not "$OUT" ' skipped no HOST given$'
+	diagnose 0 --verbose
 	count "$OUT" ' skipped no HOST given$' 10
-	diagnose 0 "$ADDRESS"
+	diagnose 0 --verbose "$ADDRESS"
 	count "$OUT" ' skipped no rdma-server found$' 5
+	diagnose 0 "$ADDRESS"
+	count "$OUT" ' skipped no rdma-server found$' 1
 	if iwarp; then
 		has "$OUT" '^connection  skipped nothing is listening on port 7471, and over iWARP, only a server'
 		has "$OUT" '^verdict: No problems found in the checks up to \(path\|neighbour\|route\)\.$'
@@ -168,7 +176,7 @@ failure_is_on_one_line() {
 	ip address add 10.94.0.1/24 dev "$VM_INTERFACE"
 	undo ip address delete 10.94.0.1/24 dev "$VM_INTERFACE"
 	start_server any
-	diagnose 0 --source 10.94.0.1 "$ADDRESS" "$PORT"
+	diagnose 0 --verbose --source 10.94.0.1 "$ADDRESS" "$PORT"
 	clean
 	iwarp || has "$OUT" '^ *gid  *::ffff:10.94.0.1  *::ffff:'"$ADDRESS"
 	diagnose 0 --device "$VM_DEVICE" "$ADDRESS" "$PORT"

@@ -236,7 +236,7 @@ feed() {
 		--max-clients-per-address 1 any
 	occupy_slot mr get say:here keepalives
 	# A full server can be diagnosed; the only check that fails reports that it is full.
-	expect 4 client diagnose "$ADDRESS" "$PORT"
+	expect 4 client diagnose --verbose "$ADDRESS" "$PORT"
 	has "$OUT" '^both ends   failed  the server has no slot for another client$'
 	has "$OUT" '^ *seen: clients: 1 of 1, full'
 	has "$OUT" '^ *clients  *-  *1 of 1, full'

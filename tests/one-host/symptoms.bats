@@ -17,7 +17,7 @@ load diagnose
 	check_failed 'this host' 'this host has no RDMA device' 'this host'
 	has "$OUT" '^ *seen: no entries in /sys/class/infiniband'
 	has "$OUT" '^ *next: load the adapter.s driver'
-	has "$OUT" '^connection  skipped not reached$'
+	has "$OUT" '^manager     skipped not reached$'
 }
 
 # Keep the kernel from loading the module on demand.
@@ -358,8 +358,10 @@ refusing_peer() { # REASON
 
 # Each case: the refused session, the reason, the message.
 @test "a server that refuses: a message for each reason" {
-	local who reason pattern
+	local who reason pattern verdict
 	while read -r who reason pattern; do
+		verdict='RDMA does not work'
+		[ "$reason" != 13 ] || verdict='Whether RDMA works is unknown'
 		[ "$who" = diagnosis ] || {
 			refusing_peer "$reason"
 			expect_error 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"
@@ -369,7 +371,7 @@ refusing_peer() { # REASON
 			refusing_peer "$reason"
 			diagnose 3 "$ADDRESS" "$PEER_PORT"
 			has "$OUT" "^connection *failed  .*$pattern"
-			has "$OUT" "^verdict: RDMA does not work: .*$pattern"
+			has "$OUT" "^verdict: $verdict: .*$pattern"
 			exits_with 0 "$PEER"
 		}
 	done <<-END

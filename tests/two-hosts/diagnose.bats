@@ -28,7 +28,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 	local i n=${PAIR_DIAGNOSES:-3} slowest=0 start
 	for i in $(seq "$n"); do
 		start=$SECONDS
-		diagnose 0 "$HOST1" "$PORT"
+		diagnose 0 --verbose "$HOST1" "$PORT"
 		clean || fail "run $i: $(cat "$OUT")"
 		[ $((SECONDS - start)) -le $slowest ] || slowest=$((SECONDS - start))
 		[ "$i" -lt "$n" ] || echo "# $n runs, at most $slowest s each; MB/s of the last: $(speeds)" >&3

@@ -10,6 +10,10 @@
 /* Erases the progress line before other output on the terminal. */
 #define ERASE "\r\033[K"
 
+/* Around the name of the program in an error on the terminal. */
+#define RED "\033[31m"
+#define OFF "\033[m"
+
 /* Shows a progress line and waits until it is written. */
 static void show(const struct output *output, const char *line)
 {
@@ -41,13 +45,13 @@ static void shows_progress_in_place_on_a_terminal(void **state)
 	run_on_terminal(show_progress, true, 80);
 	assert_int_equal(printed.status, STATUS_OK);
 	assert_string_equal(printed.error,
-		"1 of 4" ERASE "2 of?4" ERASE "line\nline\n3 of 4" ERASE
-		"prog: detail\nprog: error\n4 of 4" ERASE "once more" ERASE "{}\nthe end" ERASE);
+		"1 of 4" ERASE "2 of?4" ERASE "line\nline\n3 of 4" ERASE "prog: detail\n" RED
+		"prog:" OFF " error\n4 of 4" ERASE "once more" ERASE "{}\nthe end" ERASE);
 	/* Output that does not go to the terminal does not erase the progress line. */
 	run_on_terminal(show_progress, false, 80);
 	assert_string_equal(printed.error,
-		"1 of 4" ERASE "2 of?4" ERASE "3 of 4" ERASE
-		"prog: detail\nprog: error\n4 of 4" ERASE "once more" ERASE "the end" ERASE);
+		"1 of 4" ERASE "2 of?4" ERASE "3 of 4" ERASE "prog: detail\n" RED "prog:" OFF
+		" error\n4 of 4" ERASE "once more" ERASE "the end" ERASE);
 }
 
 static void prints_progress_as_lines_without_a_terminal(void **state)

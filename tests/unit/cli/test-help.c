@@ -22,6 +22,7 @@ static const struct listed {
 	{"SX", "      --chunk SIZE "},
 	{"S", "      --count N "},
 	{"SXB", "      --depth N "},
+	{"D", "      --color auto|always|never "},
 	{"SXBLD", "  -d, --device NAME "},
 	{"SX", "      --discard "},
 	{"SX", "  -f, --force "},
@@ -45,7 +46,7 @@ static const struct listed {
 	{"XBLD", "      --source ADDRESS "},
 	{"SXBL", "      --timeout SECONDS "},
 	{"SXBLD", "      --tos DSCP "},
-	{"SXBL", "  -v, --verbose "},
+	{"SXBLD", "  -v, --verbose "},
 	{"S", "  -V, --version "},
 	{"B", "      --bidirectional "},
 	{"BL", "      --duration SECONDS "},
@@ -59,6 +60,7 @@ static const struct listed {
 	{"B", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},
 	{"BL", "      --warm-up SECONDS "},
+	{"D", "      --interval SECONDS "},
 	{"D", "      --watch "},
 };
 

@@ -65,6 +65,8 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_int_equal(got->progress, wanted->progress);
 	assert_int_equal(got->json, wanted->json);
 	assert_int_equal(got->watch, wanted->watch);
+	assert_int_equal(got->interval, wanted->interval);
+	assert_int_equal(got->color, wanted->color);
 	assert_same_text(got->bind, wanted->bind);
 	assert_same_text(got->port_file, wanted->port_file);
 	assert_int_equal(got->count, wanted->count);
@@ -226,6 +228,10 @@ static const struct right {
 	{C, {"--source", "10.0.0.1", "diagnose", "h", "7"}, NULL, {D, H, .source = "10.0.0.1"}},
 	{C, {"diagnose", "--json", "--quiet"}, NULL, {D, .json = true, .quiet = true}},
 	{C, {"diagnose", "--watch", "-d", "d"}, NULL, {D, .watch = true, .device = "d"}},
+	{C, {"diagnose", "-v", "--interval", "1.5", "h"}, NULL,
+		{D, .host = "h", .verbose = true, .interval = 1500}},
+	{C, {"--color", "never", "diagnose"}, NULL, {D, .color = OUTPUT_COLOR_NEVER}},
+	{S, {"--color=always", "any"}, NULL, {.color = OUTPUT_COLOR_ALWAYS}},
 	{C, {"diagnose", "h", "--device", "rxe0"}, NULL, {D, .host = "h", .device = "rxe0"}},
 	{C, {"-qd", "rxe0", "diagnose", "h", "7"}, NULL, {D, H, .quiet = true, .device = "rxe0"}},
 	{C, {"-d", "write", "diagnose", "h", "--", "7"}, NULL, {D, H, .device = "write"}},
@@ -303,10 +309,15 @@ static const struct wrong {
 	{C, {"diagnose", "--depth", "4", "h", "1"},
 		"diagnose does not accept --depth; write, read and bandwidth do"},
 	{C, {"diagnose", "--d", "x"}, "unknown option '--d'; did you mean '--device'?"},
-	{C, {"diagnose", "-v"}, "diagnose does not accept --verbose"},
+	{C, {"diagnose", "--timeout", "1"}, "diagnose does not accept --timeout"},
+	{C, {"write", "--interval", "1", "h"}, "write does not accept --interval"},
+	{C, {"diagnose", "--interval", "0"}, "--interval must be 0.001 to 86400 seconds"},
+	{C, {"diagnose", "--watch", "--interval", "1"},
+		"--watch cannot be combined with --interval"},
+	{S, {"--color", "sometimes"}, "--color must be auto, always or never"},
 	{C, {"diagnose", "--depth"}, "diagnose does not accept --depth"},
 	{C, {"diagnose", "--depth", "0", "h", "1"}, "diagnose does not accept --depth"},
-	{C, {"diagnose", "--verbose=1", "h"}, "diagnose does not accept --verbose"},
+	{C, {"diagnose", "--verbose=1", "h"}, "--verbose does not take a value"},
 	{C, {"diagnose", "--dpeth", "4", "h", "1"}, "did you mean '--depth'?"},
 	{C, {"diagnose", "--watch", "h"}, "--watch takes no HOST"},
 	{C, {"diagnose", "--watch", "--json"}, "--watch cannot be combined with --json"},

@@ -377,6 +377,20 @@ static void total_loss_is_a_failure(void **state)
 	assert_int_equal(check_list_status(&list), STATUS_PEER);
 }
 
+/* A server that has no room for a diagnosis shows that RDMA reaches it, but no more. */
+static void a_full_server_proves_nothing(void **state)
+{
+	static const int codes[] = {REFUSAL_FULL, REFUSAL_MEMORY};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(codes); i++) {
+		struct check_list list = broken_at(
+			CHECK_CONNECTION, made(FAILURE_REFUSED, PHASE_CONNECT, codes[i], ""));
+
+		assert_non_null(strstr(verdict(&list), "Whether RDMA works is unknown: "));
+	}
+}
+
 static void statuses_are_those_of_an_exchange(void **state)
 {
 	static const struct {
@@ -550,6 +564,7 @@ int main(void)
 		cmocka_unit_test(missing_replies_give_way_to_better_evidence),
 		cmocka_unit_test(a_full_server_is_the_only_cause),
 		cmocka_unit_test(total_loss_is_a_failure),
+		cmocka_unit_test(a_full_server_proves_nothing),
 		cmocka_unit_test(statuses_are_those_of_an_exchange),
 		cmocka_unit_test(json_has_every_member),
 		cmocka_unit_test(invalid_utf8_is_escaped),

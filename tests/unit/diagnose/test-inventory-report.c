@@ -39,7 +39,7 @@ static void formats_text(void **state)
 	host.ports[1].rate[0] = '\0';
 	host.interfaces[1] = (struct inventory_interface){.name = "eth1"};
 	host.devices[1].access = SYSFS_DENIED;
-	inventory_lines(&host.inventory, take_line, &shown);
+	inventory_lines(&host.inventory, true, take_line, &shown);
 	assert_string_equal(shown.text,
 		"rdma_cm usable, ib_core loaded, rdma_ucm loaded, netns shared, locked memory 8.4 MB\n"
 		"mlx5_0/1: ACTIVE, LinkUp, InfiniBand, 2.5 Gb/sec (1X), LID 28, subnet manager LID 1, "
@@ -58,14 +58,14 @@ static void shows_missing_parts(void **state)
 	struct host host;
 
 	(void)state;
-	inventory_lines(&nothing, take_line, &shown);
+	inventory_lines(&nothing, true, take_line, &shown);
 	assert_string_equal(shown.text, "rdma_cm missing, ib_core not loaded, rdma_ucm not loaded, "
 					"locked memory unlimited\n");
 	make_small_host(&host);
 	host.devices[1].port_count = 0;
 	host.devices[1].uverbs[0] = '\0';
 	shown = (struct shown){0};
-	inventory_lines(&host.inventory, take_line, &shown);
+	inventory_lines(&host.inventory, true, take_line, &shown);
 	assert_non_null(strstr(shown.text, "\nrxe0: no port, rdma_rxe, no uverbs device\n"));
 }
 
@@ -78,7 +78,7 @@ static void lines_are_safe_and_bounded(void **state)
 	(void)state;
 	make_small_host(&host);
 	strcpy(host.ports[2].state, "\x1b[2J\n\xff");
-	inventory_lines(&host.inventory, take_line, &shown);
+	inventory_lines(&host.inventory, true, take_line, &shown);
 	assert_non_null(strstr(shown.text, "rxe0/1: \\x1b[2J\\x0a\\xff, LinkUp"));
 	assert_int_equal(shown.lines, 3);
 
@@ -87,7 +87,7 @@ static void lines_are_safe_and_bounded(void **state)
 	host.interfaces[2].addresses = many;
 	host.interfaces[2].address_count = COUNT(many);
 	shown = (struct shown){0};
-	inventory_lines(&host.inventory, take_line, &shown);
+	inventory_lines(&host.inventory, true, take_line, &shown);
 	assert_int_equal(shown.lines, 3);
 	assert_true(strlen(shown.text) < 4 * INVENTORY_LINE + 256);
 }
@@ -110,7 +110,7 @@ static void shows_stacks(void **state)
 			{"eth1", "", "02:00:00:00:00:02"}},
 		.complete = true,
 	};
-	inventory_lines(&host.inventory, take_line, &shown);
+	inventory_lines(&host.inventory, true, take_line, &shown);
 	assert_non_null(strstr(shown.text, "\n10.0.0.1 on eth0 (bridge) over eth1 (rxe0)\n"));
 	object = inventory_json(&host.inventory);
 	text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);

@@ -80,6 +80,20 @@ static void knows_what_it_cannot_see(void **state)
 	assert_true(control_group_is_unseen(root->path));
 }
 
+/* unshare --cgroup without a new mount: the list of mounts shows the root as a parent. */
+static void a_cgroup_namespace_without_its_mount_is_unknown(void **state)
+{
+	const struct tree *root = *state;
+	struct control_group group;
+
+	put(root, "/proc/self/cgroup", "0::/\n");
+	put(root, "/proc/self/mountinfo",
+		"29 23 0:26 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+	put(root, "/sys/fs/cgroup/memory.max", "max\n");
+	control_group_find(root->path, "memory", &group);
+	assert_true(group.unknown);
+}
+
 static void assert_full(const struct tree *root, const char *wanted)
 {
 	char text[256] = "rubbish";
@@ -114,6 +128,7 @@ int main(void)
 		with_tree(finds_the_limit_of_the_root),
 		with_tree(finds_limits_of_version_1),
 		with_tree(knows_what_it_cannot_see),
+		with_tree(a_cgroup_namespace_without_its_mount_is_unknown),
 		with_tree(finds_the_group_that_is_full),
 	};
 

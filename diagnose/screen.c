@@ -1,0 +1,214 @@
+/* See diagnose/screen.h. Only the diagnosis and the size of the terminal are read. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "diagnose/inventory-report.h"
+#include "diagnose/screen.h"
+
+/* Columns before the result of a check, and before a fact. */
+#define RESULT_INDENT 20
+#define FACT_INDENT   12
+
+/* Narrower terminals break lines themselves. */
+#define COLUMNS_MIN 40
+
+/* Columns of a check's name, and of its state. */
+#define NAME_WIDTH 12
+
+/* The part of a line that has a color. */
+struct part {
+	size_t start, length;
+	enum output_color color;
+};
+
+/* Returns how much of the text fits: whole words, if possible. */
+static size_t fitting(const char *text, size_t room)
+{
+	size_t length = strlen(text), end = room;
+
+	if (length <= room)
+		return length;
+	while (end > 0 && text[end] != ' ')
+		end--;
+	return end > 0 ? end : room;
+}
+
+/* Prints a line. On a terminal, what does not fit continues below, indented. */
+static void print_line(
+	const struct output *output, const char *line, size_t indent, struct part part)
+{
+	unsigned int columns = output_columns(output);
+	size_t room = columns >= COLUMNS_MIN ? columns : SIZE_MAX;
+	size_t size = fitting(line, room);
+	char first[INVENTORY_LINE + 1024];
+
+	snprintf(first, sizeof(first), "%.*s", (int)size, line);
+	if (part.start + part.length > strlen(first))
+		part = (struct part){0};
+	output_colored_line(output, first, part.start, part.length, part.color);
+	for (line += size; *line; line += size) {
+		line += strspn(line, " ");
+		size = fitting(line, room - indent);
+		output_line(output, "%*s%.*s", (int)indent, "", (int)size, line);
+	}
+}
+
+/* Green, or yellow with a warning, or red. */
+static enum output_color color_of(const struct check_list *list, enum check check)
+{
+	if (list->checks[check].state == CHECK_FAILED)
+		return OUTPUT_RED;
+	if (list->checks[check].state == CHECK_SKIPPED)
+		return OUTPUT_PLAIN;
+	return *list->checks[check].warning ? OUTPUT_YELLOW : OUTPUT_GREEN;
+}
+
+static void print_check(const struct diagnosis *diagnosis, enum check check)
+{
+	enum output_color color = color_of(&diagnosis->list, check);
+	char text[4096], *rest = text, *line;
+
+	check_list_lines(&diagnosis->list, check, text, sizeof(text));
+	line = strsep(&rest, "\n");
+	print_line(&diagnosis->output, line, RESULT_INDENT,
+		(struct part){NAME_WIDTH, strcspn(line + NAME_WIDTH, " "), color});
+	while ((line = strsep(&rest, "\n")))
+		print_line(&diagnosis->output, line, RESULT_INDENT + 2, (struct part){0});
+}
+
+static void print_fact(const char *fact, void *context)
+{
+	const struct diagnosis *diagnosis = context;
+	char line[FACT_INDENT + TEXT_ESCAPED_SIZE(INVENTORY_LINE)];
+
+	snprintf(line, sizeof(line), "%*s%s", FACT_INDENT, "", fact);
+	print_line(&diagnosis->output, line, FACT_INDENT + 2, (struct part){0});
+}
+
+/* Prints the facts of this host: all of them if that check failed, or if there is no other host. */
+static void print_host(const struct diagnosis *diagnosis)
+{
+	bool all = diagnosis->output.verbose || !diagnosis->options->host ||
+		   diagnosis->list.checks[CHECK_HOST].state == CHECK_FAILED;
+
+	inventory_lines(&diagnosis->inventory, all, print_fact, (void *)diagnosis);
+}
+
+/* Prints the facts of both ends side by side: those that should be equal and are not, or all. */
+static void print_ends(const struct diagnosis *diagnosis)
+{
+	bool all = diagnosis->output.verbose, differ, titled = false;
+	const char *name, *ours, *theirs;
+	unsigned int index = 0;
+	char line[320];
+
+	while ((name = facts_compare(
+			&diagnosis->ours, &diagnosis->theirs, index++, &ours, &theirs, &differ))) {
+		if (!all && !differ)
+			continue;
+		if (!titled) {
+			snprintf(line, sizeof(line), "%-18s %-23s %s", "", "this host",
+				"the other host");
+			print_fact(line, (void *)diagnosis);
+			titled = true;
+		}
+		snprintf(line, sizeof(line), "%-18s %-23s %*s%s", name, ours ? ours : "-",
+			all && differ ? -18 : 0, theirs ? theirs : "-",
+			all && differ ? " differs" : "");
+		print_fact(line, (void *)diagnosis);
+	}
+}
+
+/* A check that was skipped because nothing was asked for, or for the reason of one before. */
+static bool is_omitted(const struct diagnosis *diagnosis, enum check check)
+{
+	const struct check_list *list = &diagnosis->list;
+
+	if (diagnosis->output.verbose || list->checks[check].state != CHECK_SKIPPED)
+		return false;
+	if (!diagnosis->options->host && check > CHECK_MANAGER)
+		return true;
+	for (enum check before = CHECK_HOST; before < check; before++)
+		if (list->checks[before].state == CHECK_SKIPPED &&
+			strcmp(list->checks[before].text, list->checks[check].text) == 0)
+			return true;
+	return false;
+}
+
+/* Colors the verdict up to its details. */
+static void print_verdict(const struct diagnosis *diagnosis, const char *verdict)
+{
+	static const char title[] = "verdict: ";
+	bool good = check_list_status(&diagnosis->list) == STATUS_OK;
+	char line[sizeof(title) + 512];
+
+	snprintf(line, sizeof(line), "%s%s", title, verdict);
+	print_line(&diagnosis->output, line, strlen(title),
+		(struct part){
+			strlen(title), strcspn(verdict, ":."), good ? OUTPUT_GREEN : OUTPUT_RED});
+}
+
+void screen_show_progress(const struct diagnosis *diagnosis, enum check check)
+{
+	char line[128];
+
+	if (diagnosis->output.quiet || !isatty(STDERR_FILENO))
+		return;
+	snprintf(line, sizeof(line), "checking %s (%d of %d)", diagnosis->list.rows[check].name,
+		(int)check + 1, (int)CHECKS);
+	output_progress(&diagnosis->output, line);
+}
+
+/* With --quiet, a verdict that is not good is an error. */
+static void print_quietly(const struct diagnosis *diagnosis, const char *verdict)
+{
+	const char *host = diagnosis->options->host;
+
+	if (diagnosis->output.quiet && check_list_status(&diagnosis->list) != STATUS_OK)
+		output_error(
+			&diagnosis->output, "%s%s%s", host ? host : "", host ? ": " : "", verdict);
+}
+
+void screen_print(const struct diagnosis *diagnosis)
+{
+	char verdict[512];
+
+	check_list_verdict(&diagnosis->list, verdict, sizeof(verdict));
+	print_verdict(diagnosis, verdict);
+	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
+		if (is_omitted(diagnosis, check))
+			continue;
+		print_check(diagnosis, check);
+		if (check == CHECK_HOST)
+			print_host(diagnosis);
+		if (check == CHECK_ENDS && diagnosis->theirs.count > 0)
+			print_ends(diagnosis);
+	}
+	print_quietly(diagnosis, verdict);
+}
+
+void screen_print_round(
+	const struct diagnosis *diagnosis, struct screen_round *previous, const struct tm *time)
+{
+	const struct check_list *list = &diagnosis->list;
+	enum exit_status status = check_list_status(list);
+	bool good = status == STATUS_OK, moved = list->checks[CHECK_BANDWIDTH].state == CHECK_OK;
+	char verdict[512], line[1024];
+	bool changed;
+
+	check_list_verdict(list, verdict, sizeof(verdict));
+	changed = previous->known && (previous->status != status ||
+					     strcmp(previous->verdict, good ? "" : verdict) != 0);
+	snprintf(line, sizeof(line), "%02d:%02d:%02d  %-8s%s%s%s%s", time->tm_hour, time->tm_min,
+		time->tm_sec, good ? "ok" : "failed",
+		good && moved ? list->checks[CHECK_MESSAGE].text : verdict,
+		good && moved ? "; " : "", good && moved ? list->checks[CHECK_BANDWIDTH].text : "",
+		changed ? "  <-- changed" : "");
+	print_line(&diagnosis->output, line, 18,
+		(struct part){10, good ? 2 : 6, good ? OUTPUT_GREEN : OUTPUT_RED});
+	print_quietly(diagnosis, verdict);
+	*previous = (struct screen_round){.known = true, .status = status};
+	if (!good)
+		snprintf(previous->verdict, sizeof(previous->verdict), "%s", verdict);
+}

@@ -1,0 +1,286 @@
+/* Whole screens of a diagnosis: in a file, and on terminals of all widths with and without colors. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/checks.h"
+#include "diagnose/screen.h"
+#include "tests/unit/base/output-fixture.h"
+#include "tests/unit/unit.h"
+
+#define GREEN  "\033[32m"
+#define YELLOW "\033[33m"
+#define RED    "\033[31m"
+#define OFF    "\033[m"
+
+static struct diagnosis diagnosis;
+static struct options options;
+
+/* A healthy pair of hosts. */
+static void make_healthy(void)
+{
+	static const char *const results[CHECKS] = {"rxe0/1 ACTIVE, MTU 4096",
+		"rxe0 answers connection requests", "10.0.0.2",
+		"through eth0, from 10.0.0.1, MTU 4200; RDMA device rxe0",
+		"10.0.0.2 is 52:54:00:77:00:02 (0.412 ms)", "datagrams of 4200 bytes arrive",
+		"address and route resolved in 1 ms, connected in 12 ms", "round trip in 0.214 ms",
+		"compatible",
+		"WRITE and READ of 1 to 1048576 bytes in both directions: all bytes correct",
+		"812 MB/s to the server, 798 MB/s from it", "local: no errors; remote: no errors"};
+
+	memset(&diagnosis, 0, sizeof(diagnosis));
+	memset(&options, 0, sizeof(options));
+	options.host = "10.0.0.2";
+	diagnosis.options = &options;
+	diagnosis.output = plain;
+	check_list_init(&diagnosis.list, diagnose_checks, options.host);
+	for (enum check check = CHECK_HOST; check < CHECKS; check++)
+		check_list_ok(&diagnosis.list, check, "%s", results[check]);
+	facts_add(&diagnosis.ours, "device", "rxe0");
+	facts_add(&diagnosis.theirs, "device", "mlx5_0");
+	facts_add(&diagnosis.ours, "rdma mtu", "4096");
+	facts_add(&diagnosis.theirs, "rdma mtu", "4096");
+}
+
+static int print(void)
+{
+	screen_print(&diagnosis);
+	return (int)output_finish(&diagnosis.output, STATUS_OK);
+}
+
+#define CHECKS_1_TO_8 \
+	"this host   ok      rxe0/1 ACTIVE, MTU 4096\n" \
+	"manager     ok      rxe0 answers connection requests\n" \
+	"name        ok      10.0.0.2\n" \
+	"route       ok      through eth0, from 10.0.0.1, MTU 4200; RDMA device rxe0\n" \
+	"neighbour   ok      10.0.0.2 is 52:54:00:77:00:02 (0.412 ms)\n" \
+	"path        ok      datagrams of 4200 bytes arrive\n" \
+	"connection  ok      address and route resolved in 1 ms, connected in 12 ms\n" \
+	"message     ok      round trip in 0.214 ms\n"
+
+static void a_healthy_pair_in_a_file(void **state)
+{
+	(void)state;
+	make_healthy();
+	run(print, NULL);
+	assert_string_equal(printed.out,
+		"verdict: RDMA works between the two hosts: 812 MB/s to the server, 798 MB/s from it.\n" CHECKS_1_TO_8
+		"both ends   ok      compatible\n"
+		"data        ok      WRITE and READ of 1 to 1048576 bytes in both directions: all bytes "
+		"correct\n"
+		"bandwidth   ok      812 MB/s to the server, 798 MB/s from it\n"
+		"counters    ok      local: no errors; remote: no errors\n");
+	assert_string_equal(printed.error, "");
+	diagnosis.output.quiet = true;
+	run(print, NULL);
+	assert_string_equal(printed.out, "");
+	assert_string_equal(printed.error, "");
+}
+
+static void verbose_shows_the_facts_of_both_ends(void **state)
+{
+	(void)state;
+	make_healthy();
+	diagnosis.output.verbose = true;
+	run(print, NULL);
+	assert_non_null(strstr(printed.out,
+		"both ends   ok      compatible\n"
+		"                               this host               the other host\n"
+		"            device             rxe0                    mlx5_0\n"
+		"            rdma mtu           4096                    4096\n"
+		"data        ok "));
+	assert_non_null(strstr(printed.out, "\n            rdma_cm missing, ib_core not loaded"));
+}
+
+/* Only what differs, although it should not, is shown side by side. */
+static void different_ends_are_shown_side_by_side(void **state)
+{
+	struct failure failure = {0};
+
+	(void)state;
+	make_healthy();
+	facts_add(&diagnosis.ours, "interface mtu", "4200");
+	facts_add(&diagnosis.theirs, "interface mtu", "1500");
+	failure_set(&failure, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "facts",
+		"interface MTU: local 4200, remote 1500");
+	check_list_fail(&diagnosis.list, CHECK_ENDS, &failure);
+	check_list_skip(&diagnosis.list, CHECK_DATA, "not reached");
+	check_list_skip(&diagnosis.list, CHECK_BANDWIDTH, "not reached");
+	check_list_skip(&diagnosis.list, CHECK_COUNTERS, "not reached");
+	run(print, NULL);
+	assert_non_null(strstr(printed.out, "\nboth ends   failed  "));
+	assert_non_null(strstr(printed.out,
+		"\n                               this host               the other host\n"
+		"            interface mtu      4200                    1500\n"
+		"data        skipped not reached\n"));
+	assert_null(strstr(printed.out, "rdma mtu"));
+	assert_null(strstr(printed.out, "bandwidth   skipped"));
+}
+
+static void fail_to_connect(void)
+{
+	struct failure failure = {0};
+
+	make_healthy();
+	check_list_warn(&diagnosis.list, CHECK_HOST, "a long warning");
+	failure_set(&failure, FAILURE_REJECTED, PHASE_CONNECT, REJECTED_NO_LISTENER, "connect", "");
+	check_list_fail(&diagnosis.list, CHECK_CONNECTION, &failure);
+	for (enum check check = CHECK_MESSAGE; check < CHECKS; check++)
+		check_list_skip(&diagnosis.list, check, "not reached");
+}
+
+static void a_failure_on_a_terminal_has_colors_and_fits(void **state)
+{
+	(void)state;
+	fail_to_connect();
+	setenv("TERM", "xterm", 1);
+	unsetenv("NO_COLOR");
+	run_on_terminal(print, true, 60);
+	assert_string_equal(printed.error,
+		"verdict: " RED "RDMA does not work" OFF ": nothing is listening on this\n"
+		"         port; look at the other host.\n"
+		"this host   " YELLOW "ok" OFF "      rxe0/1 ACTIVE, MTU 4096\n"
+		"                    warning: a long warning\n"
+		"manager     " GREEN "ok" OFF "      rxe0 answers connection requests\n"
+		"name        " GREEN "ok" OFF "      10.0.0.2\n"
+		"route       " GREEN "ok" OFF "      through eth0, from 10.0.0.1, MTU 4200;\n"
+		"                    RDMA device rxe0\n"
+		"neighbour   " GREEN "ok" OFF "      10.0.0.2 is 52:54:00:77:00:02 (0.412 ms)\n"
+		"path        " GREEN "ok" OFF "      datagrams of 4200 bytes arrive\n"
+		"connection  " RED "failed" OFF "  nothing is listening on this port\n"
+		"                    after: 0 ms\n"
+		"                    where: the other host\n"
+		"                    next: start rdma-server on that host, or\n"
+		"                      check the port number\n"
+		"message     skipped not reached\n");
+}
+
+static void colors_can_be_switched(void **state)
+{
+	(void)state;
+	fail_to_connect();
+	setenv("NO_COLOR", "1", 1);
+	run_on_terminal(print, true, 120);
+	assert_null(strstr(printed.error, "\033"));
+	unsetenv("NO_COLOR");
+	setenv("TERM", "dumb", 1);
+	run_on_terminal(print, true, 120);
+	assert_null(strstr(printed.error, "\033"));
+	setenv("TERM", "xterm", 1);
+	output_set_coloring(OUTPUT_COLOR_NEVER);
+	run_on_terminal(print, true, 120);
+	assert_null(strstr(printed.error, "\033"));
+	output_set_coloring(OUTPUT_COLOR_ALWAYS);
+	run(print, NULL);
+	assert_non_null(strstr(printed.out, "connection  " RED "failed" OFF "  nothing"));
+	output_set_coloring(OUTPUT_COLOR_AUTO);
+	run(print, NULL);
+	assert_null(strstr(printed.out, "\033"));
+}
+
+/* Copies the text without the blanks and line breaks. */
+static void copy_words(char words[4096], const char *text)
+{
+	size_t used = 0;
+
+	for (; *text; text++)
+		if (*text != ' ' && *text != '\n')
+			words[used++] = *text;
+	words[used] = '\0';
+}
+
+static void terminals_of_any_width_show_every_word(void **state)
+{
+	char wanted[4096], words[4096];
+
+	(void)state;
+	fail_to_connect();
+	run(print, NULL);
+	copy_words(wanted, printed.out);
+	setenv("NO_COLOR", "1", 1);
+	for (unsigned short columns = 1; columns < 130; columns++) {
+		run_on_terminal(print, true, columns);
+		copy_words(words, printed.error);
+		assert_string_equal(words, wanted);
+		for (const char *line = printed.error; columns >= 40 && *line;
+			line += strcspn(line, "\n") + 1)
+			assert_true(strcspn(line, "\n") <= columns);
+	}
+	unsetenv("NO_COLOR");
+}
+
+/* Without HOST, nothing was asked of another one. */
+static void this_host_alone(void **state)
+{
+	(void)state;
+	make_healthy();
+	options.host = NULL;
+	for (enum check check = CHECK_NAME; check < CHECKS; check++)
+		check_list_skip(&diagnosis.list, check, "no HOST given");
+	run(print, NULL);
+	assert_string_equal(printed.out,
+		"verdict: This host is ready for RDMA.\n"
+		"this host   ok      rxe0/1 ACTIVE, MTU 4096\n"
+		"            rdma_cm missing, ib_core not loaded, rdma_ucm not loaded, locked memory 0 B\n"
+		"manager     ok      rxe0 answers connection requests\n");
+}
+
+static void quiet_prints_a_failure_as_an_error(void **state)
+{
+	(void)state;
+	fail_to_connect();
+	diagnosis.output.quiet = true;
+	run(print, NULL);
+	assert_string_equal(printed.out, "");
+	assert_string_equal(printed.error,
+		"prog: 10.0.0.2: RDMA does not work: nothing is listening on this port; look at the "
+		"other host.\n");
+}
+
+static int print_rounds(void)
+{
+	const struct tm time = {.tm_hour = 9, .tm_min = 5, .tm_sec = 7};
+	struct screen_round round = {0};
+
+	make_healthy();
+	screen_print_round(&diagnosis, &round, &time);
+	screen_print_round(&diagnosis, &round, &time);
+	fail_to_connect();
+	screen_print_round(&diagnosis, &round, &time);
+	screen_print_round(&diagnosis, &round, &time);
+	make_healthy();
+	screen_print_round(&diagnosis, &round, &time);
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+static void rounds_are_lines_and_changes_are_marked(void **state)
+{
+	static const char good[] = "09:05:07  ok      round trip in 0.214 ms; 812 MB/s to the "
+				   "server, 798 MB/s from it";
+	static const char bad[] = "09:05:07  failed  RDMA does not work: nothing is listening on "
+				  "this port; look at the other host.";
+	char wanted[1024];
+
+	(void)state;
+	run(print_rounds, NULL);
+	snprintf(wanted, sizeof(wanted), "%s\n%s\n%s  <-- changed\n%s\n%s  <-- changed\n", good,
+		good, bad, bad, good);
+	assert_string_equal(printed.out, wanted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_healthy_pair_in_a_file),
+		cmocka_unit_test(verbose_shows_the_facts_of_both_ends),
+		cmocka_unit_test(different_ends_are_shown_side_by_side),
+		cmocka_unit_test(a_failure_on_a_terminal_has_colors_and_fits),
+		cmocka_unit_test(colors_can_be_switched),
+		cmocka_unit_test(terminals_of_any_width_show_every_word),
+		cmocka_unit_test(this_host_alone),
+		cmocka_unit_test(quiet_prints_a_failure_as_an_error),
+		cmocka_unit_test(rounds_are_lines_and_changes_are_marked),
+	};
+
+	return cmocka_run_group_tests_name("screen", tests, NULL, NULL);
+}
