@@ -185,6 +185,8 @@ $(BUILD)/tests/one-host/misbehaving-peer: $(call objects,tests/one-host/misbehav
 $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachability: \
 	$(call objects,tests/unit/common/resolver-fixture.c)
 
+$(BUILD)/tests/unit/verbs/test-send-errors: $(call objects,tests/unit/host/sysfs-tree-fixture.c)
+
 $(addprefix $(BUILD)/tests/unit/,serve/test-client-log diagnose/test-screen): $(call objects,tests/unit/base/output-fixture.c)
 
 # These use a fake device instead of libibverbs and librdmacm.

@@ -428,6 +428,11 @@ static const struct explanation rows[] = {
 		"dmesg"},
 	{FAILURE_COMPLETION, PHASE_ANY, WC_FLUSH, STATUS_PEER, SIDE_BEYOND, GUESS,
 		"the connection broke before the exchange was complete", CHECK_PEER, NULL},
+	{FAILURE_COMPLETION, PHASE_ANY, CODE_UNSENT, STATUS_FAILED, SIDE_HERE, GUESS,
+		"this host dropped packets before they left, which breaks a soft-RoCE connection",
+		"check its network interface for a full queue, a rate limit or a firewall rule, "
+		"then retry",
+		"tc -s qdisc; nft list ruleset"},
 	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, STATUS_FAILED, SIDE_HERE, FACT,
 		"the local device reported an error", "check this host's kernel log", "dmesg"},
 
@@ -647,7 +652,9 @@ const char *explain_name(enum failure_kind kind, int code)
 	case FAILURE_NAME:
 		return gai_strerror(code);
 	case FAILURE_COMPLETION:
-		return name_in(completion_names, COUNT(completion_names), code);
+		return code == CODE_UNSENT
+			       ? "code"
+			       : name_in(completion_names, COUNT(completion_names), code);
 	case FAILURE_REJECTED:
 		return name_in(reject_names, COUNT(reject_names), code);
 	case FAILURE_REFUSED:

@@ -28,7 +28,7 @@ enum failure_kind {
 	FAILURE_HOST,          /* this host is not ready for RDMA: enum readiness */
 	FAILURE_REJECTED,      /* InfiniBand CM reject reason of rdmacm's REJECTED event */
 	FAILURE_REFUSED,       /* rdma-server refused: enum refusal */
-	FAILURE_COMPLETION,    /* a work request failed: enum ibv_wc_status */
+	FAILURE_COMPLETION,    /* a work request failed: enum ibv_wc_status or CODE_UNSENT */
 	FAILURE_DEADLINE,      /* timeout: LIMIT_HANDSHAKE, CODE_... or any other code */
 	FAILURE_GONE,          /* the peer disconnected too early: CODE_DIAGNOSIS or any other */
 	FAILURE_PROTOCOL,      /* protocol violation: PROTOCOL_UNAUTHENTICATED or any other */
@@ -184,6 +184,12 @@ enum impairment {
 
 /* The code of a FAILURE_ERRNO instead of ENOMEM if no limit of locked memory applies. */
 #define CODE_NO_MEMORY 2010
+
+/*
+ * The code of a FAILURE_COMPLETION if the device of this host could not send packets, which breaks
+ * its queue pairs.
+ */
+#define CODE_UNSENT 2011
 
 /* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
 #define REJECTED_NO_LISTENER 8

@@ -48,7 +48,7 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 	struct failure failure = diagnosis->control.failure;
 	char seen[sizeof(failure.evidence)], counted[120];
 
-	device_blame(diagnosis->control.id, &failure);
+	endpoint_blame(&diagnosis->control.endpoint, &failure);
 	check_blame_loss(diagnosis, &failure);
 	if (failure.kind == FAILURE_DEADLINE && transfer_progress_watch(diagnosis->control.id->qp))
 		failure.code = CODE_TOO_SLOW;

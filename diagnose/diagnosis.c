@@ -72,7 +72,7 @@ int check_control_failed(struct diagnosis *diagnosis, enum check check)
 {
 	struct failure failure = diagnosis->control.failure;
 
-	device_blame(diagnosis->control.id, &failure);
+	endpoint_blame(&diagnosis->control.endpoint, &failure);
 	check_blame_loss(diagnosis, &failure);
 	address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &failure);
 	return check_list_fail(&diagnosis->list, check, &failure);

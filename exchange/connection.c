@@ -483,7 +483,7 @@ bool connection_drained(struct connection *connection, unsigned int events)
 
 	if (events & released) {
 		connection->main_life = CONNECTION_RELEASED;
-		device_blame(connection->id, &connection->failure);
+		endpoint_blame(&connection->endpoint, &connection->failure);
 	}
 	connection->ended |= events;
 	return connection->main_life == CONNECTION_RELEASED &&

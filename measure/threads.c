@@ -47,8 +47,7 @@ int test_threads_failed(struct test_threads *threads, const struct control *cont
 {
 	struct failure failure = control->failure;
 
-	if (control->id)
-		device_blame(control->id, &failure);
+	endpoint_blame(&control->endpoint, &failure);
 	if (failure.phase == PHASE_EXCHANGE)
 		failure.phase = PHASE_MEASUREMENT;
 	if (failure.kind == FAILURE_DEADLINE && failure.code == CODE_DIAGNOSIS)

@@ -324,7 +324,7 @@ static void conclude(struct control_session *session)
 	}
 	if (session->accepted && !session->control.heard)
 		failure_reply_lost(failure, deadline_now() - session->accepted);
-	device_blame(session->control.id, failure);
+	endpoint_blame(&session->control.endpoint, failure);
 	if (failure->phase == PHASE_EXCHANGE)
 		failure->phase =
 			session->kind == HELLO_MEASUREMENT ? PHASE_MEASUREMENT : PHASE_DIAGNOSIS;

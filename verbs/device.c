@@ -13,6 +13,7 @@
 #include "host/sysfs.h"
 #include "verbs/device-events.h"
 #include "verbs/device.h"
+#include "verbs/send-errors.h"
 
 /* Soft-RoCE has no vendor ID and reports this number instead. */
 #define NO_VENDOR 0xffffff
@@ -56,6 +57,7 @@ static const struct device_traits rows[] = {
 		.retries_receives = true,
 		.drains = true,
 		.software = true,
+		.breaks_unsent = LINUX(6, 10),
 		.chunk = 256 * KIB,
 	},
 	{

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "host/memory-budget.h"
 #include "verbs/cm.h"
@@ -123,6 +124,14 @@ static int take_memory(struct endpoint *endpoint, uint32_t requests, struct fail
 	return 0;
 }
 
+static bool breaks_unsent(const struct device_traits *traits)
+{
+	struct utsname system;
+
+	return traits->breaks_unsent > 0 && uname(&system) == 0 &&
+	       linux_version(system.release) >= traits->breaks_unsent;
+}
+
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure)
 {
@@ -136,6 +145,9 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct devic
 		.traits = device->traits,
 		.vector = device_next_vector(device),
 	};
+	if (breaks_unsent(endpoint->traits))
+		send_errors_begin(&endpoint->unsent, "", ibv_get_device_name(id->verbs->device),
+			id->port_num);
 	if (take_memory(endpoint, pairs * (size->sends + size->receives), failure))
 		return -1;
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));
@@ -508,6 +520,14 @@ void endpoint_drain(
 		else if (count == 0)
 			count = endpoint_arm(endpoint);
 	}
+}
+
+void endpoint_blame(const struct endpoint *endpoint, struct failure *failure)
+{
+	if (!endpoint->id)
+		return;
+	device_blame(endpoint->id, failure);
+	send_errors_blame(&endpoint->unsent, "", failure);
 }
 
 void endpoint_close_queues(struct endpoint *endpoint)

@@ -28,6 +28,7 @@
 #include "base/deadline.h"
 #include "base/failure.h"
 #include "verbs/device.h"
+#include "verbs/send-errors.h"
 
 /* Completions per call of ibv_poll_cq(3). */
 #define ENDPOINT_BATCH 16
@@ -69,10 +70,11 @@ struct endpoint {
 	bool armed;     /* the completion queue will raise an event */
 	bool abandoned; /* no longer polled: its events are only acknowledged */
 	const struct device_traits *traits;
-	uint64_t drain;           /* number of the last drain work request, plus 1; 0: none */
-	struct queue_pair *pairs; /* the first is rdmacm's */
-	unsigned int pair_count;  /* created so far */
-	uint64_t memory;          /* taken from the memory budget */
+	uint64_t drain;            /* number of the last drain work request, plus 1; 0: none */
+	struct queue_pair *pairs;  /* the first is rdmacm's */
+	unsigned int pair_count;   /* created so far */
+	uint64_t memory;           /* taken from the memory budget */
+	struct send_errors unsent; /* counted if they break the queue pairs */
 };
 
 /* Completions polled with one call; endpoint_next_completion() decodes each. */
@@ -215,6 +217,12 @@ bool endpoint_is_drained(struct endpoint *endpoint);
  */
 void endpoint_drain(
 	struct endpoint *endpoint, struct ibv_comp_channel *channel, deadline_t deadline);
+
+/*
+ * Adds to a failure of the connection, or to its evidence, what its device knows: device_blame(),
+ * and packets that could not be sent. Does nothing before endpoint_open(). Any thread.
+ */
+void endpoint_blame(const struct endpoint *endpoint, struct failure *failure);
 
 /* Destroys the queue pairs and the completion queue: the device no longer accesses any memory. */
 void endpoint_close_queues(struct endpoint *endpoint);

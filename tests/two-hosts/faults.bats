@@ -154,6 +154,33 @@ nothing_left() {
 	stop_on_host1 server
 }
 
+# Since Linux 6.10, a packet that the interface does not take breaks its queue pair; earlier, it was sent again.
+breaks_unsent() { [ "$(printf '%s\n' 6.10 "$(uname -r)" | sort -V | head -n 1)" = 6.10 ]; }
+has_more() { [ "$(cat "$1")" -gt "$2" ]; } # FILE COUNT
+
+@test "this host's interface drops packets: the files arrive, or this host is at fault" {
+	local errors=/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/send_err before
+	start_files 6000001 --timeout 45
+	is_moving write --timeout 45
+	before=$(cat "$errors")
+	# A short queue.
+	tc qdisc replace dev "$VM_INTERFACE" root netem limit 2 delay 5ms
+	wait_until has_more "$errors" "$before"
+	if breaks_unsent; then
+		exits_with 1 "${CLIENTS[0]}"
+		one_line "$ERR"
+		has "$ERR" "this host dropped packets before they left, .*($VM_DEVICE could not send [1-9][0-9]* packets\?; "
+		wait_line "$FAR/server.err" "^rdma-server: exchange with $VM_ADDRESS:.* failed:"
+		[ ! -e "$DIR/down" ]
+		wait_until nothing_left
+	else
+		disturb rate 100mbit
+		all_arrived
+	fi
+	repair_network
+	stop_on_host1 server
+}
+
 @test "large packets no longer get through: both ends give up" {
 	start_files 6000001 --timeout 5
 	is_moving write --timeout 5

@@ -300,6 +300,9 @@ static const struct {
 	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_WR_FLUSH_ERR,
 		"memory accesses that either end does not permit",
 		"the connection broke before the exchange was complete"},
+	{FAILURE_COMPLETION, PHASE_ANY, CODE_UNSENT,
+		"this host's interface drops packets: the files arrive, or this host is at fault",
+		"this host dropped packets before they left"},
 	{FAILURE_COMPLETION, PHASE_ANY, EXPLAIN_ANY, NO_TEST, UNFORESEEN},
 
 	{FAILURE_ERRNO, PHASE_EXCHANGE, ETIMEDOUT, NO_TEST,

@@ -404,6 +404,8 @@ static const struct symptom {
 		"may not take more of this host's memory"},
 	{"peer silent in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_DIAGNOSIS,
 		STATUS_PEER, "did not respond in time"},
+	{"packets not sent", FAILURE_COMPLETION, PHASE_EXCHANGE, CODE_UNSENT, STATUS_FAILED,
+		"before they left"},
 	{"slow data in a diagnosis", FAILURE_DEADLINE, PHASE_EXCHANGE, CODE_TOO_SLOW, STATUS_PEER,
 		"data moves, but too slowly"},
 	{"no ARP in a diagnosis", FAILURE_DEADLINE, PHASE_ADDRESS, CODE_DIAGNOSIS, STATUS_CONNECT,

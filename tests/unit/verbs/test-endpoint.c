@@ -413,6 +413,19 @@ static void events_name_their_endpoint(void **state)
 	}
 }
 
+/* A control connection may fail before it has an endpoint. */
+static void an_endpoint_that_is_not_open_explains_no_failure(void **state)
+{
+	struct endpoint none = {0};
+	struct failure failure = {0};
+
+	(void)state;
+	failure_set(&failure, FAILURE_COMPLETION, PHASE_EXCHANGE, IBV_WC_WR_FLUSH_ERR, "call", "");
+	endpoint_blame(&none, &failure);
+	assert_int_equal(failure.code, IBV_WC_WR_FLUSH_ERR);
+	assert_string_equal(failure.evidence, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +443,7 @@ int main(void)
 		cmocka_unit_test(an_endpoint_is_drained_when_everything_has_completed),
 		cmocka_unit_test(other_devices_need_no_draining),
 		cmocka_unit_test(events_name_their_endpoint),
+		cmocka_unit_test(an_endpoint_that_is_not_open_explains_no_failure),
 	};
 
 	return cmocka_run_group_tests_name("endpoint", tests, NULL, NULL);
