@@ -70,6 +70,22 @@ renew_link() {
 	rdma link add "$VM_DEVICE" type "${VM_DEVICE%0}" netdev "$VM_INTERFACE"
 }
 
+# cut_link, mend_link: from here on, this host loses all packets of both directions, or no longer. Unlike
+# lose() and repair_network(), which take seconds on a busy machine, each is a single program.
+cut_link() {
+	tc -batch - <<-END
+	qdisc add dev $VM_INTERFACE root netem loss 100%
+	qdisc add dev $VM_INTERFACE clsact
+	filter add dev $VM_INTERFACE ingress matchall action drop
+	END
+}
+mend_link() {
+	tc -batch - <<-END
+	qdisc delete dev $VM_INTERFACE clsact
+	qdisc delete dev $VM_INTERFACE root
+	END
+}
+
 cut_host1() { on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss 100%"; }
 lose() { # PERCENT [MORE-FOR-NETEM]
 	on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss $1% ${*:2}"
