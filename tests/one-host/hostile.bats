@@ -131,12 +131,12 @@ two_peers() {
 }
 
 @test "the rkey of another connection is rejected, and its owner is unaffected" {
-	GOOD='write done get:MSG_VERDICT verdict disconnect'
+	GOOD='write done get:MSG_VERDICT verdict sent disconnect'
 	two_peers write write
 	has "$ERRORS" "$NOT_EXPOSED"
 	two_peers write write:silent
 	two_peers write read
-	GOOD='read data done get:MSG_VERDICT verdict disconnect'
+	GOOD='read data done get:MSG_VERDICT verdict sent disconnect'
 	two_peers read read
 	two_peers read write:silent
 }
