@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # tests/systems/make: its cache. A program that only counts replaces mmdebstrap, and apt-get knows no mirror.
+# tests/systems/steps and the part systems of scripts/test, on a generated tree without a system of their own.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
@@ -78,4 +79,72 @@ made() {
 	PATH=$BATS_TEST_TMPDIR/few run tests/systems/make bare trixie make
 	[ "$status" -eq 1 ]
 	[ "$output" = 'make: mmdebstrap is missing; scripts/deps package installs it' ]
+}
+
+# tool NAME COMMAND...: has a program of this name run the command with its arguments.
+tool() {
+	printf '#!/bin/sh\nexec %s "$@"\n' "${*:2}" >"$BATS_TEST_TMPDIR/bin/$1"
+	chmod +x "$BATS_TEST_TMPDIR/bin/$1"
+}
+
+# Generates a tree whose programs do nothing, with one unit test, and makes up the tools of the architectures in
+# the table of scripts/test.
+make_tree() {
+	local architecture triplet
+	mkdir -p "$BATS_TEST_TMPDIR/tree/"{scripts,tests/one-host,tests/systems,tests/unit/{some,common}}
+	cp tests/unit/{summary.awk,unit.h} "$BATS_TEST_TMPDIR/tree/tests/unit"
+	cp tests/unit/common/results.c "$BATS_TEST_TMPDIR/tree/tests/unit/common"
+	cp tests/systems/steps "$BATS_TEST_TMPDIR/tree/tests/systems"
+	cp scripts/test "$BATS_TEST_TMPDIR/tree/scripts"
+	cp Makefile "$BATS_TEST_TMPDIR/tree"
+	cd "$BATS_TEST_TMPDIR/tree" || return
+	: >tests/one-host/exchange.bats
+	# Each system has a copy.
+	cat >tests/systems/run <<'END'
+#!/bin/sh
+copy=$(mktemp -d -p "$BATS_TEST_TMPDIR") && cp -r . "$copy" && cd "$copy" && exec tests/systems/steps "${2:-}" "${3:-}"
+END
+	printf '#!/bin/sh\n' | tee scripts/deps >scripts/demo
+	chmod +x scripts/* tests/systems/*
+	echo 'int common;' >rdma-common.c
+	echo 'int main(void) { return 0; }' | tee rdma-server.c >rdma-client.c
+	cat >tests/unit/some/test-some.c <<'END'
+#include "tests/unit/unit.h"
+static void passes(void **state) { (void)state; }
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(passes)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+END
+	tool pkg-config true
+	while read -r _ architecture triplet; do
+		[ -n "$architecture" ] || continue
+		tool "$triplet-gcc" gcc
+		tool "$triplet-ar" ar
+		tool "qemu-${triplet%%-*}" env
+	done < <(sed -n '/^systems() {/,/^}/s/^\t\([a-z]\)/\1/p' scripts/test | grep -v '^cat')
+}
+
+@test "the part systems counts each architecture, and an emulator that runs nothing fails it" {
+	local emulator emulators native
+	make_tree
+	# Five steps and a unit test of a system of this architecture, two steps and a unit test of another.
+	run env -u MAKEFLAGS scripts/test systems
+	echo "$output"
+	[ "$status" -eq 0 ]
+	emulators=("$BATS_TEST_TMPDIR/bin/"qemu-*)
+	native=$(grep -c ': == nice -n 10 tests/systems/run [a-z]*$' <<<"$output")
+	[ "${lines[-1]}" = "$((6 * native + 3 * ${#emulators[@]})) passed, 0 failed" ]
+	for emulator in "${emulators[@]}"; do
+		emulator=${emulator##*/}
+		tool "$emulator" true
+		run env -u MAKEFLAGS scripts/test systems
+		echo "$output"
+		[ "$status" -eq 1 ]
+		grep 'build/tests/unit/some/test-some: exit status 0, without results' <<<"$output"
+		# The test that fails on purpose does not run either.
+		grep -x '[0-9]* passed, 2 failed' <<<"$output"
+		tool "$emulator" env
+	done
 }

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,9 +132,18 @@ static int be_process_1(void)
 
 static void process_1_reports_the_signal_as_a_shell_does(void **state)
 {
-	int status = status_of(be_process_1);
+	int status;
 
 	(void)state;
+	/*
+	 * It kills itself by the signal that its program dies of, and waits for its end, but
+	 * process 1 survives its own signals.
+	 */
+	if (getenv("EMULATOR")) {
+		print_message("skipped: qemu-user as process 1 would wait forever\n");
+		skip();
+	}
+	status = status_of(be_process_1);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		skip();
 	assert_exits(status, 128 + SIGTERM);

@@ -123,7 +123,7 @@ void net_far_forwards(void)
 	done = write_line("/proc/sys/net/ipv4/ip_forward", "1");
 	assert_int_equal(setns(near_space, CLONE_NEWNET), 0);
 	if (!done) {
-		print_message("/proc/sys may not be written here\n");
+		print_message("skipped: /proc/sys may not be written here\n");
 		skip();
 	}
 }
@@ -137,13 +137,14 @@ static void make_spaces(void)
 		close(far_space);
 	near_space = far_space = -1;
 	if (unshare(CLONE_NEWNET) && !become_root()) {
-		print_message("no network namespace may be made here: %s\n", strerror(errno));
+		print_message(
+			"skipped: no network namespace may be made here: %s\n", strerror(errno));
 		skip();
 	}
 	far_space = enter_space();
 	near_space = enter_space();
 	if (near_space < 0 || far_space < 0) {
-		print_message("no network namespace could be made: %s\n", strerror(errno));
+		print_message("skipped: no network namespace could be made: %s\n", strerror(errno));
 		skip();
 	}
 }
@@ -173,7 +174,7 @@ void net_make(void)
 	make_spaces();
 	if (run(near_space, "-Version >/dev/null 2>&1") ||
 		run(near_space, "link add near0 type veth peer name far0")) {
-		print_message("ip(8) cannot make a veth(4) link here\n");
+		print_message("skipped: ip(8) cannot make a veth(4) link here\n");
 		skip();
 	}
 	snprintf(command, sizeof(command), "link set far0 netns /proc/%d/fd/%d", (int)getpid(),

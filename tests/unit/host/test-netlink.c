@@ -41,7 +41,6 @@ static void assert_address(const struct sockaddr_storage *address, const char *w
 
 static void finds_the_loopback(void **state)
 {
-	struct netlink_neighbour neighbour;
 	struct netlink_route route;
 	struct netlink_link link;
 
@@ -54,7 +53,19 @@ static void finds_the_loopback(void **state)
 	assert_string_equal(link.name, "lo");
 	assert_true(link.flags & IFF_LOOPBACK);
 	assert_true(link.mtu > 0);
-	assert_int_equal(find_neighbour(route.interface, "127.66.66.66", &neighbour), -ENOENT);
+}
+
+static void the_loopback_has_no_neighbours(void **state)
+{
+	struct netlink_neighbour neighbour;
+	int error = find_neighbour(1, "127.66.66.66", &neighbour);
+
+	(void)state;
+	if (error == -EOPNOTSUPP && getenv("EMULATOR")) {
+		print_message("skipped: qemu-user cannot ask the kernel for a neighbour\n");
+		skip();
+	}
+	assert_int_equal(error, -ENOENT);
 }
 
 static void reports_unknown_routes_and_interfaces(void **state)
@@ -194,6 +205,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_loopback),
+		cmocka_unit_test(the_loopback_has_no_neighbours),
 		cmocka_unit_test(reports_unknown_routes_and_interfaces),
 		cmocka_unit_test(reports_a_failed_socket),
 		cmocka_unit_test(finds_routes),
