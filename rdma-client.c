@@ -412,6 +412,21 @@ static enum exit_status exchange_data(struct client *client)
 	return output_finish(&client->output, status);
 }
 
+/* Determines how much memory the connections may take together: half of what is available. */
+static void start_memory_budget(const struct options *options, const char *program)
+{
+	struct output output = startup_output(program, options);
+	char text[MEMORY_BUDGET_TEXT];
+	struct memory_budget budget;
+
+	memory_budget_start(0);
+	memory_budget_read(&budget);
+	memory_budget_text(&budget, text);
+	output_detail(&output, "memory for all connections: %s", text);
+	if (budget.available.unread)
+		output_detail(&output, "%s", MEMORY_BUDGET_UNREAD);
+}
+
 static enum exit_status run_command(struct client *client)
 {
 	const struct options *options = &client->options;
@@ -419,7 +434,7 @@ static enum exit_status run_command(struct client *client)
 
 	if (options->command == CLI_EXPLAIN)
 		return explain_query(client);
-	memory_budget_start(0);
+	start_memory_budget(options, program);
 	switch (options->command) {
 	case CLI_DIAGNOSE:
 		return options->watch ? watch_devices(options, program)

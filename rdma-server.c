@@ -146,13 +146,11 @@ static void show_memory(const struct server *server)
 	memory_budget_read(&budget);
 	memory_budget_text(&budget, text);
 	if (output_is_journal())
-		output_line(output, "memory for all clients: %s.", text);
+		output_line(output, "memory for all connections: %s.", text);
 	else
-		output_detail(output, "memory for all clients: %s", text);
+		output_detail(output, "memory for all connections: %s", text);
 	if (budget.available.unread)
-		output_detail(output,
-			"the files of this process's control group cannot be read, so its memory limit "
-			"is unknown");
+		output_detail(output, "%s", MEMORY_BUDGET_UNREAD);
 	if (budget.chosen && budget.size > budget.available.bytes)
 		output_warning(output, "clients may use more memory than is available: %s", text);
 }

@@ -153,11 +153,12 @@ void screen_show_progress(const struct diagnosis *diagnosis, enum check check)
 {
 	char line[128];
 
-	if (diagnosis->output.quiet || !isatty(STDERR_FILENO))
-		return;
 	snprintf(line, sizeof(line), "checking %s (%d of %d)", diagnosis->list.rows[check].name,
 		(int)check + 1, (int)CHECKS);
-	output_progress(&diagnosis->output, line);
+	if (diagnosis->output.verbose)
+		output_detail(&diagnosis->output, "%s", line);
+	else if (!diagnosis->output.quiet && isatty(STDERR_FILENO))
+		output_progress(&diagnosis->output, line);
 }
 
 /* With --quiet, a verdict that is not good is an error. */

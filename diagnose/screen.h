@@ -11,7 +11,7 @@
 
 #include "diagnose/diagnosis.h"
 
-/* Shows on a terminal which check runs now. */
+/* Shows which check runs now: on a terminal, or with --verbose. */
 void screen_show_progress(const struct diagnosis *diagnosis, enum check check);
 
 /*

@@ -263,6 +263,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	connection->responder_resources = smaller(device->attributes.max_qp_rd_atom, UINT8_MAX);
 	if (request) {
 		connection->theirs = request->theirs;
+		connection->counted = request->counted;
 		connection->source = request->source;
 		handshake_receive_hello(&connection->handshake, request->hello_bytes);
 		connection->initiator_depth =

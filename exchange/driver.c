@@ -59,8 +59,9 @@ static enum exchange_event expose_region(struct connection *connection)
 
 static enum exchange_event start_data(struct connection *connection)
 {
-	output_transcript(connection->settings->output, "received MSG_MR. %s remote memory...",
-		connection->mode->doing);
+	if (!connection->counted)
+		output_transcript(connection->settings->output,
+			"received MSG_MR. %s remote memory...", connection->mode->doing);
 	output_detail(connection->settings->output, "%s exposes %llu bytes at %#llx, rkey %#x",
 		connection->peer, (unsigned long long)connection->peer_mr.length,
 		(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
@@ -438,7 +439,9 @@ static void take_sent(struct connection *connection, const struct completion *co
 		connection->device->traits->transport == IBV_TRANSPORT_IWARP)
 		return;
 	if (operations[operation].printed)
-		output_transcript(connection->settings->output, "send completed successfully.");
+		if (!connection->counted)
+			output_transcript(
+				connection->settings->output, "send completed successfully.");
 	drive(connection, operations[operation].event);
 }
 

@@ -136,6 +136,7 @@ struct connection {
 	struct source *source;
 	struct sink *sink;
 	struct hello theirs;
+	bool counted; /* see struct request */
 	struct handshake handshake;
 	const uint8_t *hello_bytes; /* our hello, owned by `handshake` */
 	uint8_t hello_size;

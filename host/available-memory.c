@@ -51,6 +51,25 @@ static uint64_t available_on_host(const char *root)
 	return field(text, "MemAvailable:") * 1024;
 }
 
+/*
+ * Reads a limit: UINT64_MAX for "max", or if the group has no such file. Returns false if it cannot
+ * be read.
+ */
+static bool read_limit(const char *root, const char *directory, const char *name, uint64_t *limit)
+{
+	char text[32], *end;
+	int error = sysfs_text(root, text, sizeof(text), "%s/%s", directory, name);
+
+	*limit = UINT64_MAX;
+	if (error == -ENOENT || (error == 0 && strcmp(text, "max\n") == 0))
+		return true;
+	if (error || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*limit = strtoull(text, &end, 10);
+	return errno == 0 && strcmp(end, "\n") == 0;
+}
+
 /* What one group leaves, UINT64_MAX if it has no limit. Returns false if it cannot be read. */
 static bool read_group(
 	const char *root, const char *directory, const struct names *names, uint64_t *left)
@@ -60,13 +79,11 @@ static bool read_group(
 
 	*left = UINT64_MAX;
 	for (size_t i = 0; i < 2; i++) {
-		int error = names->limits[i] ? sysfs_number(root, &number, "%s/%s", directory,
-						       names->limits[i])
-					     : -ENOENT;
-
-		if (error == -EACCES || error == -EPERM)
+		if (!names->limits[i])
+			continue;
+		if (!read_limit(root, directory, names->limits[i], &number))
 			return false;
-		if (error == 0 && number < limit)
+		if (number < limit)
 			limit = number;
 	}
 	if (limit == UINT64_MAX)

@@ -48,27 +48,46 @@ static bool find_path(const char *text, const char *controller, bool *v1, char p
 	return found;
 }
 
+/* Returns the part of the path below this group, or NULL if the path is not that of a group in it. */
+static const char *below(const char *path, const char *group)
+{
+	size_t length = strcmp(group, "/") == 0 ? 0 : strlen(group);
+
+	if (strncmp(path, group, length) != 0 || (path[length] && path[length] != '/'))
+		return NULL;
+	return path + length;
+}
+
 /*
  * Finds where the hierarchy is mounted, and which of its groups is the topmost that is visible
- * there: in a container, it may be the container's own.
+ * there: in a container, it may be the container's own. Of several mounts, it is the first that
+ * shows the group with this path, or else the first one.
  */
-static bool find_mount(const char *root, const char *controller, bool v1, char visible[PATH_SIZE],
-	char point[PATH_SIZE])
+static bool find_mount(const char *root, const char *controller, bool v1, const char *group,
+	char visible[PATH_SIZE], char point[PATH_SIZE])
 {
+	char each[PATH_SIZE], its_point[PATH_SIZE];
 	char path[PATH_SIZE], type[16], options[PATH_SIZE], *line = NULL;
 	size_t size = 0;
-	bool found = false;
+	bool found = false, shows = false;
 	FILE *mounts;
 
 	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
 	mounts = fopen(path, "re");
-	while (mounts && !found && getline(&line, &size, mounts) > 0) {
+	while (mounts && !shows && getline(&line, &size, mounts) > 0) {
 		const char *separator = strstr(line, " - ");
 
-		found = separator && sscanf(line, "%*u %*u %*s %255s %255s", visible, point) == 2 &&
-			sscanf(separator, " - %15s %*s %255s", type, options) == 2 &&
-			(v1 ? strcmp(type, "cgroup") == 0 && lists(options, controller)
-			    : strcmp(type, "cgroup2") == 0);
+		if (!separator || sscanf(line, "%*u %*u %*s %255s %255s", each, its_point) != 2 ||
+			sscanf(separator, " - %15s %*s %255s", type, options) != 2 ||
+			(v1 ? strcmp(type, "cgroup") != 0 || !lists(options, controller)
+			    : strcmp(type, "cgroup2") != 0))
+			continue;
+		shows = below(group, each);
+		if (found && !shows)
+			continue;
+		found = true;
+		snprintf(visible, PATH_SIZE, "%s", each);
+		snprintf(point, PATH_SIZE, "%s", its_point);
 	}
 	free(line);
 	if (mounts)
@@ -79,27 +98,30 @@ static bool find_mount(const char *root, const char *controller, bool v1, char v
 void control_group_find(const char *root, const char *controller, struct control_group *group)
 {
 	char text[TEXT_SIZE], path[PATH_SIZE], visible[PATH_SIZE], point[PATH_SIZE];
-	const char *below = path;
-	size_t length;
+	const char *rest;
 
 	*group = (struct control_group){0};
 	if (sysfs_text(root, text, sizeof(text), "/proc/self/cgroup") ||
 		!find_path(text, controller, &group->v1, path))
 		return;
-	/* A cgroup namespace that was entered after the mount hides where its groups are in it. */
-	group->unknown = !find_mount(root, controller, group->v1, visible, point) ||
-			 strncmp(visible, "/..", 3) == 0;
+	/*
+	 * A cgroup namespace that was entered after the mount hides where its groups are in it. A
+	 * path that was cut is not that of the group.
+	 */
+	group->unknown = !find_mount(root, controller, group->v1, path, visible, point) ||
+			 strncmp(visible, "/..", 3) == 0 || strlen(path) == PATH_SIZE - 1 ||
+			 strlen(visible) == PATH_SIZE - 1 || strlen(point) == PATH_SIZE - 1;
 	if (group->unknown)
 		return;
 	/* Without a cgroup namespace, the path begins with that of the visible group. */
-	length = strlen(visible);
-	if (length > 1 && strncmp(path, visible, length) == 0)
-		below = path + length;
-	if (strcmp(below, "/") == 0 || strstr(below, "/.."))
-		below = "";
+	rest = below(path, visible);
+	if (!rest)
+		rest = path;
+	if (strcmp(rest, "/") == 0 || strstr(rest, "/../") || strcmp(rest, "/..") == 0)
+		rest = "";
 	group->top =
 		(unsigned int)snprintf(group->directory, sizeof(group->directory), "%s", point);
-	snprintf(group->directory + group->top, sizeof(group->directory) - group->top, "%s", below);
+	snprintf(group->directory + group->top, sizeof(group->directory) - group->top, "%s", rest);
 	group->unknown = sysfs_access(root, "%s", group->directory) == SYSFS_MISSING;
 }
 

@@ -123,7 +123,7 @@ int memory_budget_take(uint64_t bytes, struct failure *failure)
 	if (bytes <= most)
 		return 0;
 	memory_budget_text(&budget, whole);
-	return failure_set(failure, FAILURE_LIMIT, PHASE_ALLOCATION, LIMIT_MEMORY, "--memory",
+	return failure_set(failure, FAILURE_LIMIT, PHASE_ALLOCATION, LIMIT_MEMORY, "memory budget",
 		"needed %" PRIu64 " KiB more, and %" PRIu64 " KiB are left of %s", bytes / 1024,
 		most / 1024, whole);
 }

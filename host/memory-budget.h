@@ -43,6 +43,10 @@ void memory_budget_read(struct memory_budget *budget);
 #define MEMORY_BUDGET_TEXT (AVAILABLE_MEMORY_SOURCE + 128)
 void memory_budget_text(const struct memory_budget *budget, char text[MEMORY_BUDGET_TEXT]);
 
+/* What to print if available.unread is set. */
+#define MEMORY_BUDGET_UNREAD \
+	"files of this process's control groups cannot be read, so a memory limit may be unknown"
+
 /* Formats what is used: "29.9 MB of 33.3 MB". */
 #define MEMORY_BUDGET_USED (2 * UNITS_TEXT + 8)
 const char *memory_budget_used(char text[MEMORY_BUDGET_USED]);

@@ -196,7 +196,7 @@ const char *client_log_failure(struct client_log *log, const struct failure *fai
 	return text;
 }
 
-void client_log_step(struct client_log *log, const char *peer, const char *step)
+bool client_log_is_counting(struct client_log *log, const char *peer)
 {
 	char address[ADDRESS_TEXT_SIZE];
 	bool counting = false, known = false;
@@ -214,7 +214,12 @@ void client_log_step(struct client_log *log, const char *peer, const char *step)
 	if (!known)
 		counting = others(log)->end && others(log)->counted > 0;
 	pthread_mutex_unlock(&log->lock);
-	if (!counting)
+	return counting;
+}
+
+void client_log_step(struct client_log *log, const char *peer, const char *step)
+{
+	if (!client_log_is_counting(log, peer))
 		output_transcript(log->output, "%s", step);
 }
 

@@ -62,6 +62,12 @@ void client_log_refusal(struct client_log *log, const char *peer, enum refusal r
 const char *client_log_failure(struct client_log *log, const struct failure *failure,
 	const char *peer, char text[OUTPUT_FAILURE_SIZE], deadline_t now);
 
+/*
+ * True if refusals or failures of this client's address are only counted now, so that nothing that
+ * it causes should be printed.
+ */
+bool client_log_is_counting(struct client_log *log, const char *peer);
+
 /* Prints a line of a client's transcript, unless repetitions of its address are being counted. */
 void client_log_step(struct client_log *log, const char *peer, const char *step);
 

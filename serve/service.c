@@ -405,6 +405,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 			evict(service, connection_owner(evicted->holder));
 		if (refusal == REFUSAL_NONE) {
 			address_port_text(rdma_get_peer_addr(event->id), peer);
+			request.counted = client_log_is_counting(&service->log, peer);
 			client_log_step(&service->log, peer, "received connection request.");
 			refusal = serve_client(service, event, mode, &request);
 		}

@@ -6,9 +6,9 @@ load diagnose
 
 # start_diagnosis PORT: starts a diagnosis in the background, and returns once it transfers data.
 start_diagnosis() {
-	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$1" >"$OUT" 2>"$ERR" &
+	"$PAIR_BIN/rdma-client" diagnose --verbose "$ADDRESS" "$1" >"$OUT" 2>"$ERR" &
 	CLIENTS+=($!)
-	wait_line "$OUT" '^data        ok '
+	wait_line "$ERR" 'checking bandwidth'
 	MARK=$SECONDS
 }
 

@@ -37,7 +37,7 @@ install_unit() {
 	# Each line has its priority, which is not part of it.
 	has_not "$DIR/journal" '^<'
 	journal_at 6 | grep -q '^listening on port 7471\.$'
-	journal_at 6 | grep -q '^memory for all clients: .*B, half of what .* has available\.$'
+	journal_at 6 | grep -q '^memory for all connections: .*B, half of what .* has available\.$'
 	journal_at 4 | grep -q 'the peer does not have the same secret'
 	[ -z "$(journal_at 3)" ]
 	# It runs as its own user, without capabilities, and cannot gain any.

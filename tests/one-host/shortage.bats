@@ -82,7 +82,7 @@ group_has_room() {
 	for options in --discard "--output $DIR/in/"; do
 		# shellcheck disable=SC2086 # options
 		PAIR_SERVER=$DIR/server start_server --verbose $options any
-		has "$ERRORS" 'memory for all clients: .* MB, half of what control group /server has available'
+		has "$ERRORS" 'memory for all connections: .* MB, half of what control group /server has available'
 		start_early_client
 		start_idle_clients 60 "$full"
 		group_has_room

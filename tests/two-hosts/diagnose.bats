@@ -272,9 +272,9 @@ own_exchange() {
 
 # start_diagnosis: starts a diagnosis, and returns once it transfers data.
 start_diagnosis() {
-	"$PAIR_BIN/rdma-client" diagnose "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
+	"$PAIR_BIN/rdma-client" diagnose --verbose "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS=($!)
-	wait_line "$OUT" '^data        ok '
+	wait_line "$ERR" 'checking bandwidth'
 	MARK=$SECONDS
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/explain.h"
 #include "exchange/internal.h"
+#include "host/memory-budget.h"
 #include "tests/unit/exchange/fixture.h"
 
 /* A standard stream, redirected to a file while the test captures it. */
@@ -483,6 +484,15 @@ void fixture_expect_violation(struct fixture *fixture, const char *says)
 		fail_msg("'%s' does not contain '%s'", fixture->outcome.evidence, says);
 }
 
+/* Bytes of the memory budget that are taken. */
+static uint64_t memory_used(void)
+{
+	struct memory_budget budget;
+
+	memory_budget_read(&budget);
+	return budget.used;
+}
+
 void fixture_stop(struct fixture *fixture)
 {
 	if (fixture->connection)
@@ -493,6 +503,7 @@ void fixture_stop(struct fixture *fixture)
 	release(&error, fixture->detailed, sizeof(fixture->detailed));
 	assert_int_equal(fake_objects(), 0);
 	assert_int_equal(fake_registered(), 0);
+	assert_int_equal(memory_used(), 0);
 	expect_threads(threads_before);
 	/* The test may have closed descriptors that were open at the start. */
 	assert_true(entries_of("/proc/self/fd") <= descriptors_before);

@@ -157,6 +157,22 @@ static void files_that_cannot_be_read_are_reported(void **state)
 	expect(tree, 800, "this host", true);
 }
 
+/* What is not understood may be a limit. */
+static void a_limit_that_is_not_understood_is_reported(void **state)
+{
+	static const char *const limits[] = {"", "\n", "maximum\n", "-1\n", "12 MiB\n",
+		"99999999999999999999999\n", "104857600"};
+	const struct tree *tree = *state;
+
+	put_v2(tree);
+	for (size_t i = 0; i < COUNT(limits); i++) {
+		put_limit(tree, GROUP, "memory.max", limits[i], "0\n", "inactive_file 0\n");
+		expect(tree, 800, "this host", true);
+	}
+	put_limit(tree, GROUP, "memory.max", "max\n", "0\n", "inactive_file 0\n");
+	expect(tree, 800, "this host", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +183,7 @@ int main(void)
 		with_tree(in_a_container_the_group_may_be_the_mount),
 		with_tree(version_1_has_other_files),
 		with_tree(files_that_cannot_be_read_are_reported),
+		with_tree(a_limit_that_is_not_understood_is_reported),
 	};
 
 	return cmocka_run_group_tests_name("available-memory", tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* The limits of control groups of both versions, in fake /proc and /sys trees. */
+#include <stdio.h>
 #include <string.h>
 
 #include "host/control-group.h"
@@ -94,6 +95,44 @@ static void a_cgroup_namespace_without_its_mount_is_unknown(void **state)
 	assert_true(group.unknown);
 }
 
+static void assert_directory(
+	const struct tree *root, const char *path, const char *mounts, const char *directory)
+{
+	struct control_group group;
+	char line[600];
+
+	snprintf(line, sizeof(line), "0::%s\n", path);
+	put(root, "/proc/self/cgroup", line);
+	put(root, "/proc/self/mountinfo", mounts);
+	control_group_find(root->path, "memory", &group);
+	assert_int_equal(group.unknown, !directory);
+	if (directory)
+		assert_string_equal(group.directory, directory);
+}
+
+static void finds_the_mount_that_shows_the_group(void **state)
+{
+	static const char several[] =
+		"28 23 0:26 /other /mnt/other rw - cgroup2 cgroup2 rw\n" MOUNT_V2;
+	static const char container[] = "29 23 0:26 /pod /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+	const struct tree *root = *state;
+	char longest[400];
+
+	put(root, "/sys/fs/cgroup/memory.max", "max\n");
+	put(root, "/sys/fs/cgroup/pod/memory.max", "max\n");
+	put(root, "/sys/fs/cgroup/podium/memory.max", "max\n");
+	put(root, "/sys/fs/cgroup/..name/memory.max", "max\n");
+	assert_directory(root, "/pod", several, "/sys/fs/cgroup/pod");
+	assert_directory(root, "/pod", container, "/sys/fs/cgroup");
+	assert_directory(root, "/podium", container, "/sys/fs/cgroup/podium");
+	assert_directory(root, "/..name", MOUNT_V2, "/sys/fs/cgroup/..name");
+	/* A path that is cut would be that of another group. */
+	memset(longest, 'x', sizeof(longest));
+	longest[0] = '/';
+	longest[sizeof(longest) - 1] = '\0';
+	assert_directory(root, longest, MOUNT_V2, NULL);
+}
+
 static void assert_full(const struct tree *root, const char *wanted)
 {
 	char text[256] = "rubbish";
@@ -129,6 +168,7 @@ int main(void)
 		with_tree(finds_limits_of_version_1),
 		with_tree(knows_what_it_cannot_see),
 		with_tree(a_cgroup_namespace_without_its_mount_is_unknown),
+		with_tree(finds_the_mount_that_shows_the_group),
 		with_tree(finds_the_group_that_is_full),
 	};
 
