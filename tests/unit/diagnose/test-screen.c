@@ -1,4 +1,4 @@
-/* Whole screens of a diagnosis: in files, and on terminals of all widths, with and without color */
+/* Whole screens of a diagnosis, in files and on terminals of all widths, with and without color. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
