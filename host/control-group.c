@@ -48,7 +48,7 @@ static bool find_path(const char *text, const char *controller, bool *v1, char p
 	return found;
 }
 
-/* Returns the part of the path below this group, or NULL if the path is not that of a group in it. */
+/* Returns the part of the path below this group, or NULL if it is not the path of one in it. */
 static const char *below(const char *path, const char *group)
 {
 	size_t length = strcmp(group, "/") == 0 ? 0 : strlen(group);
