@@ -158,10 +158,10 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		error = source_start(connection->source, out,
 			flow_chunk(chunk, out->size, source_size(connection->source)),
 			&connection->source_listener);
-	if (!error)
+	if (!error) {
 		test_data_fill(connection);
-	if (!error)
 		return 0;
+	}
 	resource_limit_of_threads(-error, reason, sizeof(reason));
 	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, -error, "pthread_create",
 		"cannot start a thread: %s", reason);

@@ -42,11 +42,10 @@ static void each_row_is_recognised(void **state)
 					       host.inventory.devices[0].ports) == row);
 		check_case(row->basis, readiness_check(&host.inventory, NULL, evidence,
 					       sizeof(evidence)) == row->code);
-		snprintf(reason, sizeof(reason), "rxe0 is %s", row->reason);
-		if (row->code == HOST_NO_MANAGER)
-			assert_string_equal(evidence, reason);
-		/* Permissions and cables do not help. */
 		if (row->code == HOST_NO_MANAGER) {
+			snprintf(reason, sizeof(reason), "rxe0 is %s", row->reason);
+			assert_string_equal(evidence, reason);
+			/* Permissions and cables do not help. */
 			host.devices[1].access = SYSFS_DENIED;
 			strcpy(host.devices[1].ports[0].state, "DOWN");
 			check_case(row->basis, readiness_check(&host.inventory, NULL, evidence,

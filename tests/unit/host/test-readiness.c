@@ -347,7 +347,7 @@ static void finds_devices_below_their_addresses(void **state)
 	stack = &host.inventory.devices[0].ports[0].interfaces[0].stack;
 	*stack = (struct interface_stack){
 		.count = 2,
-		.layers = {{"eth0", "bridge"}, {"eth1", ""}},
+		.layers = {{.name = "eth0", .kind = "bridge"}, {.name = "eth1"}},
 		.complete = true,
 	};
 	assert_lacks(&host, HOST_STACK, "10.0.0.1 on eth0 (bridge) over eth1 (rxe0)");

@@ -72,7 +72,7 @@ static void the_limit_is_blamed_only_if_it_applies(void **state)
 		{RLIM_INFINITY, false, CODE_NO_MEMORY,
 			"Cannot allocate memory; needed 64 KiB more"},
 	};
-	uint8_t memory[SIZE];
+	uint8_t memory[SIZE] = {0};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
