@@ -377,7 +377,8 @@ static void find_dscp(struct connection *connection)
 	const struct exchange_settings *settings = connection->settings;
 
 	connection->dscp = endpoint_dscp(&connection->endpoint);
-	if (settings->dscp >= 0 && connection->dscp >= 0 && connection->dscp != settings->dscp)
+	if (settings->dscp >= 0 && connection->dscp >= 0 && connection->dscp != settings->dscp &&
+		!connection->counted)
 		output_line_warning(settings->output,
 			"%s: packets carry DSCP %d, not %d: on RoCE, the client's --tos applies to "
 			"both directions",

@@ -133,29 +133,6 @@ refused_often() {
 	count "$LOG" '^received connection request' 0
 }
 
-# fail_often N: N clients begin an exchange and exit.
-fail_often() {
-	local i
-	for ((i = 0; i < $1; i++)); do
-		misbehaving_peer "$ADDRESS" "$PORT" get mr disconnect >"$DIR/peer" 2>&1 || true
-	done
-	wait_until no_clients
-}
-
-# bats test_tags=portable
-@test "an address whose exchanges fail again and again: 50 failures, and then nothing until the minute ends" {
-	local lines
-	start_server any
-	fail_often 51
-	count "$ERRORS" "exchange with $ADDRESS:[0-9]* failed" 50
-	lines=$(cat "$LOG" "$ERRORS" | wc -l)
-	fail_often 5
-	[ "$(cat "$LOG" "$ERRORS" | wc -l)" -eq "$lines" ] || fail "$(tail -n 20 "$LOG" "$ERRORS")"
-	expect 0 client --message hello write "$ADDRESS" "$PORT"
-	stop_server
-	has "$ERRORS" "exchange with $ADDRESS failed: .*; and 6 more in the last minute\.\$"
-}
-
 @test "a server that is stopped in the middle of an exchange or a measurement" {
 	local i command line
 	mkfifo "$DIR/endless"

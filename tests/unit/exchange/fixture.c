@@ -189,6 +189,7 @@ struct request fixture_request(const struct fixture *fixture)
 {
 	struct request request = {
 		.tutorial = fixture->tutorial,
+		.counted = fixture->counted,
 		.initiator_depth = reads_of(fixture),
 		.responder_resources = reads_of(fixture),
 	};

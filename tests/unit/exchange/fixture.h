@@ -20,7 +20,7 @@
 struct fixture {
 	/* Set by the test before fixture_start(); 0 selects the default. */
 	enum mode_number mode;
-	bool active, tutorial;
+	bool active, tutorial, counted;
 	const char *message;               /* default "ours" */
 	const char *input, *output_path;   /* paths of --input and --output; NULL: none */
 	uint8_t plans, peer_plans;         /* enum hello_flag */

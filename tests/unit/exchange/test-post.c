@@ -42,6 +42,21 @@ static void exchanges_succeed_in_all_modes_and_roles_with_both_peers(void **stat
 	for_each_fixture(true, expect_success);
 }
 
+/* Failures of its address are only counted: what it sends is printed, but no transcript. */
+static void a_counted_client_has_no_transcript(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1, .tutorial = i & 2, .counted = true};
+
+		fixture_start_data(&fixture, PEER_MEMORY);
+		fixture_complete_all(&fixture);
+		fixture_end(&fixture);
+		assert_null(strstr(fixture.printed, "received MSG_MR"));
+		assert_null(strstr(fixture.printed, "completed"));
+	}
+}
+
 /* The tutorial's sequence: MSG_MR, one WRITE or READ, MSG_DONE, which is fenced behind a READ. */
 static void tutorial_done_is_fenced_behind_a_read(void **state)
 {
@@ -215,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(exchanges_succeed_in_all_modes_and_roles_with_both_peers),
+		with_fixture(a_counted_client_has_no_transcript),
 		with_fixture(tutorial_done_is_fenced_behind_a_read),
 		with_fixture(messages_have_the_right_contents),
 		with_fixture(the_first_message_names_our_file),
