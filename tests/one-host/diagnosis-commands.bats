@@ -167,9 +167,9 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	control_peer command:region receive say:here closed >"$OUT" 2>&1 &
 	PEER=$!
 	wait_line "$OUT" here
-	"$PAIR_BIN/rdma-client" diagnose "$ADDRESS" "$PORT" >"$DIR/other" 2>"$ERR" &
+	"$PAIR_BIN/rdma-client" diagnose --verbose "$ADDRESS" "$PORT" >"$DIR/other" 2>"$ERR" &
 	CLIENTS+=($!)
-	wait_line "$DIR/other" '^data        ok '
+	wait_line "$ERR" 'checking bandwidth'
 	kill -TERM "$SERVER"
 	exits_with 0 "${CLIENTS[0]}"
 	kill -0 "$PEER"
