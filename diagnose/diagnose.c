@@ -84,7 +84,7 @@ static enum exit_status diagnose_once(
 	return status;
 }
 
-/* Repeats the diagnosis until a signal ends the process or nobody reads the output. */
+/* Repeats the diagnosis until a signal ends the process or its output is closed. */
 static enum exit_status diagnose_repeatedly(
 	const struct options *options, const struct output *output)
 {

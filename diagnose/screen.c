@@ -13,7 +13,7 @@
 /* Narrower terminals break lines themselves. */
 #define COLUMNS_MIN 40
 
-/* Columns of a check's name, and of its state. */
+/* The column at which the state of a check starts, after its name. */
 #define NAME_WIDTH 12
 
 /* The part of a line that has a color. */

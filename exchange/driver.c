@@ -438,10 +438,8 @@ static void take_sent(struct connection *connection, const struct completion *co
 	if (operation == OPERATION_ABORT &&
 		connection->device->traits->transport == IBV_TRANSPORT_IWARP)
 		return;
-	if (operations[operation].printed)
-		if (!connection->counted)
-			output_transcript(
-				connection->settings->output, "send completed successfully.");
+	if (operations[operation].printed && !connection->counted)
+		output_transcript(connection->settings->output, "send completed successfully.");
 	drive(connection, operations[operation].event);
 }
 

@@ -6,12 +6,10 @@
 
 #include "base/explain.h"
 #include "serve/client-log.h"
+#include "serve/slots.h"
 
 /* Size of a number with separators, with its terminator. */
 #define NUMBER_SIZE 32
-
-/* Leading bytes of an IPv6 address, which are assigned by the network, not by the host. */
-#define PREFIX_SIZE 8
 
 void client_log_init(struct client_log *log, const struct output *output)
 {
@@ -50,7 +48,7 @@ static void copy_address(char address[ADDRESS_TEXT_SIZE], const char *peer)
 	snprintf(address, ADDRESS_TEXT_SIZE, "%.*s", (int)strcspn(peer, "%]"), peer);
 	if (inet_pton(AF_INET6, address, &network) != 1 || IN6_IS_ADDR_V4MAPPED(&network))
 		return;
-	memset(network.s6_addr + PREFIX_SIZE, 0, sizeof(network) - PREFIX_SIZE);
+	memset(network.s6_addr + SLOTS_PREFIX_SIZE, 0, sizeof(network) - SLOTS_PREFIX_SIZE);
 	snprintf(address, ADDRESS_TEXT_SIZE, "%s/64",
 		inet_ntop(AF_INET6, &network, text, sizeof(text)));
 }

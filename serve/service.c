@@ -406,7 +406,8 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 		if (refusal == REFUSAL_NONE) {
 			address_port_text(rdma_get_peer_addr(event->id), peer);
 			request.counted = client_log_is_counting(&service->log, peer);
-			client_log_step(&service->log, peer, "received connection request.");
+			if (!request.counted)
+				output_transcript(service->output, "received connection request.");
 			refusal = serve_client(service, event, mode, &request);
 		}
 	}

@@ -4,9 +4,6 @@
 
 #include "serve/slots.h"
 
-/* Leading bytes of an IPv6 address, which are assigned by the network, not by the host. */
-#define PREFIX_SIZE 8
-
 /* The part of the address by which clients are counted, in IPv6 form. */
 static void counted(const struct sockaddr *address, uint8_t part[16])
 {
@@ -21,7 +18,7 @@ static void counted(const struct sockaddr *address, uint8_t part[16])
 	} else if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
 		memcpy(part, &v6->sin6_addr, 16);
 	} else {
-		memcpy(part, &v6->sin6_addr, PREFIX_SIZE);
+		memcpy(part, &v6->sin6_addr, SLOTS_PREFIX_SIZE);
 	}
 }
 

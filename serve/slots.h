@@ -19,6 +19,9 @@
 
 #include "base/deadline.h"
 
+/* Leading bytes of an IPv6 address, which are assigned by the network, not by the host. */
+#define SLOTS_PREFIX_SIZE 8
+
 struct slot {
 	TAILQ_ENTRY(slot) next;
 	void *holder; /* the caller's */

@@ -157,7 +157,7 @@ static void files_that_cannot_be_read_are_reported(void **state)
 	expect(tree, 800, "this host", true);
 }
 
-/* What is not understood may be a limit. */
+/* A value that cannot be parsed may be a limit. */
 static void a_limit_that_is_not_understood_is_reported(void **state)
 {
 	static const char *const limits[] = {"", "\n", "maximum\n", "-1\n", "12 MiB\n",

@@ -69,6 +69,16 @@ static void take(uint64_t mebibytes)
 	assert_false(failure_is_set(&failure));
 }
 
+/* Takes and fills this many times `step` of what is available. */
+static void take_in_steps(uint64_t available, uint64_t step, unsigned int times)
+{
+	for (unsigned int i = 1; i <= times; i++) {
+		take(step);
+		memory_budget_filled(step * MIB);
+		later(available - step * i);
+	}
+}
+
 static void cannot_take(uint64_t mebibytes)
 {
 	struct failure failure = {0};
@@ -156,11 +166,7 @@ static void half_is_left_to_other_programs(void **state)
 	(void)state;
 	start(800, 0);
 	later(200);
-	for (uint64_t i = 1; i <= 10; i++) {
-		take(10);
-		memory_budget_filled(10 * MIB);
-		later(200 - 10 * i);
-	}
+	take_in_steps(200, 10, 10);
 	cannot_take(1);
 	give_back(100, 100);
 }
@@ -191,11 +197,7 @@ static void a_size_that_was_given(void **state)
 	memory_budget_text(&budget, text);
 	assert_string_equal(text, "734.0 MB (--memory; this host has 838.9 MB available)");
 	/* All of it can be used, because it is not more than seven eighths. */
-	for (uint64_t i = 0; i < 7; i++) {
-		take(100);
-		memory_budget_filled(100 * MIB);
-		later(800 - 100 * (i + 1));
-	}
+	take_in_steps(800, 100, 7);
 	cannot_take(1);
 	give_back(700, 700);
 	start(800, 900);

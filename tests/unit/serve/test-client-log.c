@@ -217,7 +217,7 @@ static void omits_the_transcript_of_an_address_while_it_is_counted(void **state)
 	assert_int_equal(lines_with(printed.out, "good step\n"), 3);
 }
 
-/* Nobody can tell the other addresses of a flood from new ones until the minute is over. */
+/* Once the table is full, a new address cannot be told from one that is being counted. */
 static int print_steps_of_many(void)
 {
 	char peer[ADDRESS_TEXT_SIZE];

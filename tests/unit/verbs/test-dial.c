@@ -544,7 +544,7 @@ static void an_early_timeout_is_local(void **state)
 		"its kernel reported ETIMEDOUT after 12 ms, too soon for a reply");
 }
 
-/* If the kernel does not even report its own timeout, nobody else is accused. */
+/* If the kernel does not even report its own timeout, the peer is not blamed. */
 static void a_starved_kernel_is_local(void **state)
 {
 	struct dial dial = START(STARVED);
