@@ -59,7 +59,7 @@ static enum exchange_event expose_region(struct connection *connection)
 
 static enum exchange_event start_data(struct connection *connection)
 {
-	if (!connection->counted)
+	if (connection_has_transcript(connection))
 		output_transcript(connection->settings->output,
 			"received MSG_MR. %s remote memory...", connection->mode->doing);
 	output_detail(connection->settings->output, "%s exposes %llu bytes at %#llx, rkey %#x",
@@ -438,7 +438,7 @@ static void take_sent(struct connection *connection, const struct completion *co
 	if (operation == OPERATION_ABORT &&
 		connection->device->traits->transport == IBV_TRANSPORT_IWARP)
 		return;
-	if (operations[operation].printed && !connection->counted)
+	if (operations[operation].printed && connection_has_transcript(connection))
 		output_transcript(connection->settings->output, "send completed successfully.");
 	drive(connection, operations[operation].event);
 }

@@ -246,6 +246,12 @@ enum exchange_event connection_send(struct connection *connection, enum operatio
  */
 enum exchange_event connection_send_keepalive(struct connection *connection);
 
+/*
+ * True if the steps of this exchange are printed: unless the client's address is only counted
+ * (struct request) and the client has not proved that it holds the secret.
+ */
+bool connection_has_transcript(const struct connection *connection);
+
 /* Free send queue entries, not counting those reserved for messages. */
 uint64_t connection_capacity(const struct connection *connection);
 

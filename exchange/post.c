@@ -21,6 +21,13 @@ static struct queue_pair *pair_of(const struct connection *connection)
 	return &connection->endpoint.pairs[0];
 }
 
+bool connection_has_transcript(const struct connection *connection)
+{
+	const struct exchange *exchange = &connection->exchange;
+
+	return !connection->counted || (exchange->secret && exchange->received >= RECEIVED_PROOF);
+}
+
 uint64_t connection_capacity(const struct connection *connection)
 {
 	return queue_pair_capacity(pair_of(connection), RESERVED);

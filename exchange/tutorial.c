@@ -61,7 +61,7 @@ static void completed(struct connection *connection, uint64_t number)
 {
 	(void)number;
 	/* The tutorial prints this line for its RDMA operation as well. */
-	if (!connection->counted)
+	if (connection_has_transcript(connection))
 		output_transcript(connection->settings->output, "send completed successfully.");
 }
 

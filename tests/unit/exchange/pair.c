@@ -49,6 +49,7 @@ void pair_make(struct pair *pair)
 	assert_int_equal(fixture_connect(active), 0);
 	requests = fake_requests(active->id);
 	request = request_of(&requests);
+	request.counted = passive->counted;
 	passive->device = active->device;
 	passive->id = fake_id();
 	fake_join(active->id, passive->id);

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/explain.h"
-#include "tests/unit/exchange/fixture.h"
+#include "tests/unit/common/secret-fixture.h"
+#include "tests/unit/exchange/pair.h"
 
 static const struct message verified = {.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED};
 
@@ -55,6 +56,30 @@ static void a_counted_client_has_no_transcript(void **state)
 		assert_null(strstr(fixture.printed, "received MSG_MR"));
 		assert_null(strstr(fixture.printed, "completed"));
 	}
+}
+
+/* Unless it holds our secret, which the others of its address may not. */
+static void a_counted_client_with_the_secret_has_a_transcript(void **state)
+{
+	struct secret *secret = make_secret('a');
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct pair pair = {.passive = {.counted = true}};
+		const char *line;
+
+		if (i == 1)
+			pair.active.secret = pair.passive.secret = secret;
+		pair_start(&pair);
+		pair_run(&pair);
+		pair_close(&pair);
+		pair_stop(&pair);
+		/* The active end captures the lines of both. */
+		line = strstr(pair.active.printed, "received MSG_MR");
+		assert_non_null(line);
+		assert_int_equal(strstr(line + 1, "received MSG_MR") != NULL, i);
+	}
+	secret_free(secret);
 }
 
 /* The tutorial's sequence: MSG_MR, one WRITE or READ, MSG_DONE, which is fenced behind a READ. */
@@ -231,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(exchanges_succeed_in_all_modes_and_roles_with_both_peers),
 		with_fixture(a_counted_client_has_no_transcript),
+		with_fixture(a_counted_client_with_the_secret_has_a_transcript),
 		with_fixture(tutorial_done_is_fenced_behind_a_read),
 		with_fixture(messages_have_the_right_contents),
 		with_fixture(the_first_message_names_our_file),
