@@ -140,7 +140,7 @@ static int announce(const struct server *server)
 static void show_memory(const struct server *server)
 {
 	const struct output *output = &server->output;
-	char text[MEMORY_BUDGET_TEXT];
+	char text[MEMORY_BUDGET_TEXT], least[UNITS_TEXT];
 	struct memory_budget budget;
 
 	memory_budget_read(&budget);
@@ -151,6 +151,10 @@ static void show_memory(const struct server *server)
 		output_detail(output, "memory for all connections: %s", text);
 	if (budget.available.unread)
 		output_detail(output, "%s", MEMORY_BUDGET_UNREAD);
+	if (budget.size < OPTIONS_MEMORY_MIN)
+		output_warning(output,
+			"some clients may be refused, because one alone can need %s of memory: %s",
+			units_format(least, OPTIONS_MEMORY_MIN), text);
 	if (budget.chosen && budget.size > budget.available.bytes)
 		output_warning(output, "clients may use more memory than is available: %s", text);
 }

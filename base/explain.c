@@ -367,8 +367,7 @@ static const struct explanation rows[] = {
 		"retry later, or raise --timeout to wait longer", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MEMORY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the server is full: its clients use all the memory that they may take together",
-		"retry later, raise --timeout to wait longer, or raise the server's --memory",
-		NULL},
+		"retry later, or raise the server's --memory", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_ADDRESS, STATUS_CONNECT, SIDE_THERE, FACT,
 		"too many clients from this address: the server's --max-clients-per-address limit "
 		"is reached",

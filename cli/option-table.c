@@ -322,7 +322,7 @@ const struct option_row option_rows[] = {
 	{SERVER, 0, "max-size", "SIZE", "refuse clients that send more", take_size, FIELD(max_size),
 		1, UINT64_MAX - 1, "a size of at least 1"},
 	{SERVER, 0, "memory", "SIZE", "limit the memory of all clients together", take_size,
-		FIELD(memory), 2 * MIB, UINT64_MAX / 2, "at least 2M"},
+		FIELD(memory), OPTIONS_MEMORY_MIN, 1024 * 1024 * GIB, "a size from 4M to 1024T"},
 	{EXCHANGE, 0, "message", "TEXT", "send this text, at most 1023 bytes", take_message,
 		FIELD(message)},
 	{EXCHANGE, 0, "no-progress", NULL, "do not show progress", take_constant, FIELD(progress),

@@ -89,6 +89,9 @@ struct options_measure {
 	bool expect_percent;
 };
 
+/* The least that a server needs for one client of each kind, with any --depth, in bytes. */
+#define OPTIONS_MEMORY_MIN (UINT64_C(4) << 20)
+
 struct options {
 	enum cli_command_id command;
 	const struct mode *mode; /* NULL: the server's `any`, the client's `diagnose` */

@@ -71,10 +71,12 @@ static int receive_reply(struct control *control, struct command *reply, deadlin
 }
 
 /* Records that the server cannot allocate what the session needs. Returns -1. */
-static int no_resources(struct control *control)
+static int no_resources(struct control *control, const struct command *reply)
 {
-	return failure_set(
-		&control->failure, FAILURE_REFUSED, PHASE_MEMORY, REFUSAL_RESOURCES, "reply", "");
+	bool full = reply->text_size > 0 && *reply->text == REFUSAL_MEMORY;
+
+	return failure_set(&control->failure, FAILURE_REFUSED, PHASE_MEMORY,
+		full ? REFUSAL_MEMORY : REFUSAL_RESOURCES, "reply", "");
 }
 
 /* With a secret, proves that this end knows it and checks the server's proof. */
@@ -88,7 +90,7 @@ static int prove(struct control *control, deadline_t deadline)
 		receive_reply(control, &reply, deadline))
 		return -1;
 	if (reply.reply && reply.number == command.number && reply.status == COMMAND_FAILED)
-		return no_resources(control);
+		return no_resources(control, &reply);
 	if (!reply.reply || reply.number != command.number || reply.status != COMMAND_DONE ||
 		!control_is_proved(control, &reply))
 		return secret_refused(&control->failure);
@@ -132,7 +134,7 @@ int control_client_command(struct control *control, struct command *command, str
 		return failure_protocol(
 			&control->failure, "reply", "the reply does not match the request");
 	if (reply->status == COMMAND_FAILED)
-		return no_resources(control);
+		return no_resources(control, reply);
 	if (reply->status != COMMAND_DONE)
 		return failure_protocol(&control->failure, "reply", "the peer refused a command");
 	return 0;

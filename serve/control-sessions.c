@@ -100,14 +100,21 @@ static int accept_client(struct control_session *session)
 	return 0;
 }
 
+/* True if the session ends because all clients use the memory budget. */
+static bool is_for_memory(const struct control_session *session)
+{
+	const struct failure *failure = &session->control.failure;
+
+	return failure->kind == FAILURE_LIMIT && failure->code == LIMIT_MEMORY;
+}
+
 /* Refuses the client for lack of memory, of memory budget or of a queue pair. */
 static void refuse(struct control_session *session)
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
 		.kind = (uint8_t)session->kind,
-		.refusal = session->control.failure.kind == FAILURE_LIMIT ? REFUSAL_MEMORY
-									  : REFUSAL_RESOURCES,
+		.refusal = is_for_memory(session) ? REFUSAL_MEMORY : REFUSAL_RESOURCES,
 	};
 	uint8_t hello[HELLO_SIZE];
 
@@ -153,8 +160,14 @@ static void reply_facts(struct control_session *session, struct command *reply)
 static int end_with(
 	struct control_session *session, struct command *reply, enum command_status status)
 {
+	static const char full = REFUSAL_MEMORY;
+
 	session->ended = true;
 	reply->status = status;
+	if (status == COMMAND_FAILED && is_for_memory(session)) {
+		reply->text = &full;
+		reply->text_size = sizeof(full);
+	}
 	control_send_last(&session->control, reply);
 	return -1;
 }
@@ -350,7 +363,10 @@ static void send_reason(struct control_session *session)
 	control_send_last(control, &message);
 }
 
-/* Sends the reason and prints the failure, unless the client simply disconnected. */
+/*
+ * Sends the reason and prints the failure, unless the client simply disconnected. What a full
+ * server refuses is printed only with --verbose, as for exchanges.
+ */
 static void report(struct control_session *session)
 {
 	char text[OUTPUT_FAILURE_SIZE];
@@ -364,6 +380,11 @@ static void report(struct control_session *session)
 	}
 	conclude(session);
 	send_reason(session);
+	if (is_for_memory(session)) {
+		output_detail(session->settings->output, "no memory for another client: %s",
+			session->control.failure.evidence);
+		return;
+	}
 	client_log_failure(session->log, &session->control.failure, session->control.peer, text,
 		deadline_now());
 }

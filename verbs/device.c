@@ -57,7 +57,7 @@ static const struct device_traits rows[] = {
 		.retries_receives = true,
 		.drains = true,
 		.software = true,
-		.breaks_unsent = LINUX(6, 10),
+		.flushes_unsent = LINUX(6, 10),
 		.chunk = 256 * KIB,
 	},
 	{

@@ -35,9 +35,9 @@ struct device_traits {
 	bool flushes_as_local_error; /* a flushed send may have the status IBV_WC_LOC_QP_OP_ERR */
 	bool invalid_mmap_key;       /* its library rejects a key that the kernel assigns */
 	bool software;               /* no hardware, so no PCI bus */
-	unsigned int breaks_unsent; /* version of Linux since which a packet that its interface does
-					not take breaks the queue pair; 0: none */
-	uint32_t chunk;             /* efficient size of a WRITE or READ in bytes */
+	unsigned int flushes_unsent; /* version of Linux since which a packet that its interface
+					does not take breaks the queue pair; 0: none */
+	uint32_t chunk;              /* efficient size of a WRITE or READ in bytes */
 };
 
 struct device {

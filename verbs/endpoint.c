@@ -124,12 +124,12 @@ static int take_memory(struct endpoint *endpoint, uint32_t requests, struct fail
 	return 0;
 }
 
-static bool breaks_unsent(const struct device_traits *traits)
+/* True if this kernel breaks a queue pair when it cannot send a packet. */
+static bool flushes_unsent(const struct device_traits *traits)
 {
 	struct utsname system;
 
-	return traits->breaks_unsent > 0 && uname(&system) == 0 &&
-	       linux_version(system.release) >= traits->breaks_unsent;
+	return uname(&system) == 0 && linux_version(system.release) >= traits->flushes_unsent;
 }
 
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
@@ -145,9 +145,9 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct devic
 		.traits = device->traits,
 		.vector = device_next_vector(device),
 	};
-	if (breaks_unsent(endpoint->traits))
+	if (endpoint->traits->flushes_unsent > 0)
 		send_errors_begin(&endpoint->unsent, "", ibv_get_device_name(id->verbs->device),
-			id->port_num);
+			id->port_num, flushes_unsent(endpoint->traits));
 	if (take_memory(endpoint, pairs * (size->sends + size->receives), failure))
 		return -1;
 	endpoint->pairs = calloc(pairs, sizeof(*endpoint->pairs));

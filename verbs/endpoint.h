@@ -74,7 +74,7 @@ struct endpoint {
 	struct queue_pair *pairs;  /* the first is rdmacm's */
 	unsigned int pair_count;   /* created so far */
 	uint64_t memory;           /* taken from the memory budget */
-	struct send_errors unsent; /* counted if they break the queue pairs */
+	struct send_errors unsent; /* counted if its device may break the connection then */
 };
 
 /* Completions polled with one call; endpoint_next_completion() decodes each. */

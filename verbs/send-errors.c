@@ -12,13 +12,22 @@ static int read_count(const struct send_errors *errors, const char *root, uint64
 		errors->device, errors->port);
 }
 
-void send_errors_begin(
-	struct send_errors *errors, const char *root, const char *device, unsigned int port)
+void send_errors_begin(struct send_errors *errors, const char *root, const char *device,
+	unsigned int port, bool flushes)
 {
 	snprintf(errors->device, sizeof(errors->device), "%s", device);
 	errors->port = port;
+	errors->flushes = flushes;
 	if (read_count(errors, root, &errors->before))
 		errors->port = 0;
+}
+
+/* True if packets that were not sent can be the cause of this failure. */
+static bool can_explain(const struct send_errors *errors, const struct failure *failure)
+{
+	return failure->kind == FAILURE_COMPLETION &&
+	       (failure->code == IBV_WC_REM_INV_REQ_ERR ||
+		       (failure->code == IBV_WC_WR_FLUSH_ERR && errors->flushes));
 }
 
 void send_errors_blame(const struct send_errors *errors, const char *root, struct failure *failure)
@@ -26,9 +35,8 @@ void send_errors_blame(const struct send_errors *errors, const char *root, struc
 	char evidence[sizeof(failure->evidence)];
 	uint64_t count;
 
-	if (errors->port == 0 || failure->kind != FAILURE_COMPLETION ||
-		failure->code != IBV_WC_WR_FLUSH_ERR || read_count(errors, root, &count) ||
-		count <= errors->before)
+	if (errors->port == 0 || !can_explain(errors, failure) ||
+		read_count(errors, root, &count) || count <= errors->before)
 		return;
 	count -= errors->before;
 	snprintf(evidence, sizeof(evidence), "%s could not send %" PRIu64 " packet%s%s%.200s",

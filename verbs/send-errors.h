@@ -1,9 +1,12 @@
 /*
  * Packets that soft-RoCE could not hand over to its network interface, because the interface's
- * queue was full or a rule rejected them. Before Linux 6.10, such a packet is sent again. Since
- * then, it breaks its queue pair, and the work requests complete as flushed, which does not tell
- * the cause: rxe_requester(). The counter is that of the port, to which other queue pairs
- * contribute. Any thread; the caller owns the struct. root: see host/sysfs.h.
+ * queue was full or a rule rejected them. Before Linux 6.10, the next packet takes its place with
+ * later data, because rollback_state() does not restore the position in the data: the message ends
+ * early, and unless it is retransmitted before that, the peer's device rejects it as an invalid
+ * request. Since Linux 6.10, one such packet breaks its queue pair, and the work requests complete
+ * as flushed: rxe_requester(). Neither status tells the cause. The counter is that of the port, to
+ * which other queue pairs contribute. Any thread; the caller owns the struct. root: see
+ * host/sysfs.h.
  */
 #ifndef VERBS_SEND_ERRORS_H
 #define VERBS_SEND_ERRORS_H
@@ -17,15 +20,16 @@
 struct send_errors {
 	char device[IBV_SYSFS_NAME_MAX];
 	unsigned int port; /* 0: not counting */
+	bool flushes;      /* one packet that is not sent breaks its queue pair */
 	uint64_t before;
 };
 
 /* Begins to count, when a connection is created. Reads one file. */
-void send_errors_begin(
-	struct send_errors *errors, const char *root, const char *device, unsigned int port);
+void send_errors_begin(struct send_errors *errors, const char *root, const char *device,
+	unsigned int port, bool flushes);
 
 /*
- * If the failure is that work requests were flushed, and the device could not send packets since
+ * If the failure has one of these statuses, and the device could not send packets since
  * send_errors_begin(), sets its code to CODE_UNSENT. The failure must be one for which rdmacm has
  * reported no cause.
  */

@@ -107,6 +107,58 @@ group_has_room() {
 	stop_server
 }
 
+# Over iWARP, the client confirms nothing.
+# bats test_tags=roce
+@test "requests that are never confirmed cannot exhaust the memory of the server's control group" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
+	in_group server 64M "$PAIR_BIN/rdma-server"
+	PAIR_SERVER=$DIR/server start_server --verbose --handshake-timeout 5 --discard any
+	misbehaving_peer --flood-requests "$ADDRESS" "$PORT" 200 >"$DIR/peer" 2>&1 &
+	CLIENTS=($!)
+	wait_line "$ERRORS" 'no memory for another client: '
+	group_has_room
+	expect 0 client --timeout 60 --message hello write "$ADDRESS" "$PORT"
+	group_has_room
+	kill -KILL "${CLIENTS[0]}"
+	stop_server
+}
+
+@test "clients that are sent a large folder cannot exhaust the memory of the server's control group" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
+	local i
+	mkdir "$DIR/names"
+	(cd "$DIR/names" && seq -f 'name-%g' 30000 | xargs touch)
+	in_group server 64M "$PAIR_BIN/rdma-server"
+	PAIR_SERVER=$DIR/server start_server --verbose --input "$DIR/names" any
+	for i in {1..6}; do
+		mkdir "$DIR/out.$i"
+		"$PAIR_BIN/rdma-client" --quiet --output "$DIR/out.$i/" read "$ADDRESS" "$PORT" >"$DIR/client.$i" 2>&1 &
+		CLIENTS+=($!)
+	done
+	wait_line "$ERRORS" 'it has too many entries for the memory that may be used'
+	group_has_room
+	kill -KILL "${CLIENTS[@]}" 2>/dev/null || true
+	expect 0 client --timeout 60 --discard read "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "measurements cannot exhaust the memory of the server's control group" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
+	local full='its clients use all the memory that they may take together'
+	in_group server 64M "$PAIR_BIN/rdma-server"
+	PAIR_SERVER=$DIR/server start_server --verbose any
+	"$PAIR_BIN/rdma-client" bandwidth --size 8M --duration 600 write "$ADDRESS" "$PORT" >"$DIR/first" 2>&1 &
+	CLIENTS=($!)
+	wait_line "$DIR/first" '^local: '
+	expect_error 3 "$full" client --timeout 1 bandwidth --size 8M write "$ADDRESS" "$PORT"
+	group_has_room
+	wait_line "$ERRORS" 'no memory for another client: '
+	has_not "$ERRORS" 'measurement.*failed'
+	expect 0 client --message hello write "$ADDRESS" "$PORT"
+	kill -KILL "${CLIENTS[0]}"
+	stop_server
+}
+
 @test "an idle client makes room in the memory of the server, also where each address may have one client" {
 	local i
 	mkfifo "$DIR/silence"
