@@ -4,12 +4,14 @@
  */
 #include <ifaddrs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/address.h"
 #include "base/text.h"
 #include "host/device-address.h"
+#include "host/interface-stack.h"
 #include "host/inventory.h"
 #include "host/readiness.h"
 
@@ -147,17 +149,33 @@ void device_address_list(const char *root, char *list, size_t size)
 		text_append(list, size, "none");
 }
 
+/* Writes "eth0", or "br0 (bridge) over eth0": what is below may show what it is for. */
+static void describe_interface(const char *name, char *text, size_t size)
+{
+	struct netlink_link *links;
+	struct interface_stack stack;
+	int count = netlink_list_links(&links);
+
+	interface_stack_find(links, count > 0 ? (size_t)count : 0, name, "", &stack);
+	free(links);
+	if (stack.count > 0)
+		interface_stack_describe(&stack, text, size);
+	else
+		snprintf(text, size, "%s", *name ? name : "no interface");
+}
+
 void device_address_evidence(const char *root, const char *source, const struct sockaddr *address,
 	char *text, size_t size)
 {
-	char interface[IF_NAMESIZE];
+	char interface[IF_NAMESIZE], described[256];
 	size_t used;
 
 	if (source) {
 		snprintf(text, size, "--source %s", source);
 	} else {
 		device_address_interface(address, NULL, interface, sizeof(interface));
-		snprintf(text, size, "the route uses %s", *interface ? interface : "no interface");
+		describe_interface(interface, described, sizeof(described));
+		snprintf(text, size, "the route uses %s", described);
 	}
 	text_append(text, size, "; RDMA addresses of this host: ");
 	used = strlen(text);

@@ -2,7 +2,7 @@
  * Runs many clients in one process, using the project's own verbs module, because starting a
  * process per exchange would take too long.
  *
- *     load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]
+ *     load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT [SECRET-FILE]]
  *
  * Runs TOTAL exchanges, up to AT-ONCE concurrently. If TOTAL equals AT-ONCE, all start at once.
  * With INPUT each client sends this file; if it is a FIFO without a writer, the clients stay idle.
@@ -207,11 +207,17 @@ static void run(struct load *load, unsigned int at_once)
 int main(int argc, char *argv[])
 {
 	struct load load = {.output = {.program = "load-generator", .quiet = true}};
+	struct secret *secret = NULL;
 	struct failure failure = {0};
+	char why[SECRET_WHY_SIZE];
 
-	if (argc < 6 || argc > 7) {
-		fprintf(stderr,
-			"usage: load-generator write|read HOST PORT TOTAL AT-ONCE [INPUT]\n");
+	if (argc < 6 || argc > 8) {
+		fprintf(stderr, "usage: load-generator write|read HOST PORT TOTAL AT-ONCE "
+				"[INPUT [SECRET-FILE]]\n");
+		return EXIT_FAILURE;
+	}
+	if (argc == 8 && secret_load(&secret, argv[7], why)) {
+		fprintf(stderr, "load-generator: %s\n", why);
 		return EXIT_FAILURE;
 	}
 	load.mode = mode_by_name(argv[1]);
@@ -219,9 +225,10 @@ int main(int argc, char *argv[])
 	load.settings = (struct exchange_settings){
 		.output = &load.output,
 		.wakeups = &load.wakeups,
-		.message = argc == 7 ? NULL : message,
-		.message_size = argc == 7 ? 0 : sizeof(message),
-		.input = argc == 7 ? argv[6] : NULL,
+		.message = argc > 6 ? NULL : message,
+		.message_size = argc > 6 ? 0 : sizeof(message),
+		.input = argc > 6 ? argv[6] : NULL,
+		.secret = secret,
 		.buffer = BUFFER,
 		.timeout = SILENCE_MS,
 		.active = true,
@@ -241,5 +248,6 @@ int main(int argc, char *argv[])
 	rdma_destroy_event_channel(load.channel);
 	freeaddrinfo(load.server);
 	wakeup_queue_close(&load.wakeups);
+	secret_free(secret);
 	return load.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

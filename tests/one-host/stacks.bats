@@ -235,7 +235,7 @@ as_pod() { bash -c 'echo $$ >/sys/fs/cgroup/pod/cgroup.procs && exec "$@"' - "$@
 	diagnose_as 3 ip netns exec pod "$PAIR_BIN/rdma-client" diagnose 10.98.0.1
 	check_failed 'this host' "the RDMA device's network interface is in another network namespace" 'this host'
 	expect 3 ip netns exec pod timeout 100 "$PAIR_BIN/rdma-client" write 10.98.0.1 7471
-	has "$ERR" "cannot reach .*: the route to this address uses a network interface without an RDMA device (the route uses $VM_INTERFACE; RDMA addresses of this host: none)"
+	has "$ERR" "cannot reach .*: the route to this address uses a network interface without an RDMA device (the route uses $VM_INTERFACE (veth); RDMA addresses of this host: none)"
 	diagnose 0
 }
 

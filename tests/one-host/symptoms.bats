@@ -254,7 +254,7 @@ forget_box() { sed -i '/ box$/d' /etc/hosts; }
 	undo ip link delete plain0
 	ip address add 10.96.0.1/24 dev plain0
 	ip link set plain0 up
-	expect_error 3 "RDMA device (the route uses plain0; RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
+	expect_error 3 "RDMA device (the route uses plain0 (dummy); RDMA addresses of this host: $ADDRESS ($VM_DEVICE, $VM_INTERFACE)" \
 		client write 10.96.0.2 7471
 	expect_error 3 "the network interface of this address has no RDMA device (RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
 		"$PAIR_BIN/rdma-server" --bind 10.96.0.1 write
@@ -267,6 +267,16 @@ forget_box() { sed -i '/ box$/d' /etc/hosts; }
 	check_failed route 'uses a network interface without an RDMA device' 'this host'
 	has "$OUT" "^ *seen: .*plain0.*$ADDRESS ($VM_DEVICE"
 	undo_all
+	# Tunnels.
+	local kind
+	modprobe -a wireguard tun
+	for kind in wireguard tun; do
+		ip link add plain0 type $kind 2>/dev/null || ip tuntap add dev plain0 mode tun
+		ip address add 10.96.0.1/24 dev plain0
+		ip link set plain0 up
+		expect_error 3 "RDMA device (the route uses plain0 ($kind); RDMA addresses" client write 10.96.0.2 7471
+		ip link delete plain0
+	done
 	expect_error 3 "this is a loopback address.*RDMA addresses of this host: $ADDRESS ($VM_DEVICE" \
 		client write 127.0.0.1 7471
 	diagnose 3 127.0.0.1 7471
