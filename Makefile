@@ -1,5 +1,4 @@
-# rdma-server and rdma-client. Targets: all, unit-tests, check, fuzz, lint, install, uninstall, clean; dist for the source
-# archive, deb for Debian packages, rpm-spec and rpm-check for the RPM spec file.
+# rdma-server and rdma-client. `make help` lists the targets.
 #
 # CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS belong to the caller; flags that the sources require are
 # separate. Further variables:
@@ -8,6 +7,7 @@
 #   UNITDIR   folder for the systemd unit (default: $(PREFIX)/lib/systemd/system)
 #   ZSHDIR    folder for the zsh completions (default: $(PREFIX)/share/zsh/site-functions)
 #   EMULATOR  program that runs the unit tests, if they are built for another architecture: qemu-aarch64
+#   V         1 to print whole commands
 #   SANITIZE  list for -fsanitize=: make BUILD=build/asan BIN=build/asan SANITIZE=address,undefined
 
 BUILD ?= build
@@ -28,11 +28,16 @@ warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wno-format-zero-leng
 	-Wwrite-strings -Wvla
 # -isystem suppresses warnings about the libraries' headers.
 ours_cppflags := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. \
-	$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))
+	$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null))
 ours_cflags := -std=gnu17 -pthread $(warnings) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer)
 ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
-ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
+missing := $(strip $(foreach package,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(package) 2>/dev/null || echo $(package))))
+
+# Begins a command with `@echo` of a short line instead of the command, unless V=1 or `make -s`.
+short := $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)
+say = $(if $(short),@echo '  $1  $2' && )
 
 folders := base cli control diagnose exchange host measure protocol serve stream verbs
 library := $(BUILD)/librdma-pair.a
@@ -43,12 +48,22 @@ fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 
 everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
-link = $(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(ours_ldlibs) $(LDLIBS)
+link = $(call say,LD,$@)$(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(ours_ldlibs) $(LDLIBS)
 
-.PHONY: all unit-tests check fuzz fuzz-targets test-programs lint dist deb rpm-spec rpm-check install uninstall clean
+.PHONY: all help unit-tests check fuzz fuzz-targets test-programs lint dist deb rpm-spec rpm-check install uninstall clean
 .SECONDARY:
 
 all: $(programs:%=$(BIN)/%)
+
+help:
+	@echo 'all (default)      builds rdma-server and rdma-client'
+	@echo 'check              runs the unit tests, which need no RDMA device; unit-tests builds them'
+	@echo 'lint, fuzz         run scripts/lint and scripts/fuzz; all tests: scripts/test'
+	@echo 'install, uninstall below PREFIX=$(PREFIX); DESTDIR=FOLDER for packages'
+	@echo 'dist, deb          source archive and Debian packages; rpm-spec, rpm-check for RPM'
+	@echo 'clean              removes what was built'
+	@echo
+	@echo 'Variables: V=1 prints whole commands; the others are described at the top of the Makefile.'
 
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(library)
 	@mkdir -p $(@D)
@@ -57,16 +72,17 @@ $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(library)
 # The code that the programs and their tests share. The linker extracts the objects that each uses.
 $(library): $(call objects,rdma-common.c $(foreach folder,$(folders),$(wildcard $(folder)/*.c)))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) -MMD -MP $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) -c -o $@ $<
+	$(call say,CC,$<)$(CC) -MMD -MP $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/cli/explanations.o: docs/troubleshooting.md
 
 # Rebuilds everything when the compiler or the flags change.
 $(BUILD)/flags: FORCE
+	@$(if $(missing),$(error missing: $(missing); run ./scripts/deps build))
 	@mkdir -p $(@D)
 	@echo '$(everything)' | cmp -s - $@ || echo '$(everything)' > $@
 .PHONY: FORCE
@@ -78,7 +94,7 @@ fixtures = $(call objects,$(filter-out $(unit_tests:%=%.c),$(wildcard tests/unit
 define unit_tests_in
 $(BUILD)/tests/unit/$1/fixtures.a: $(call fixtures,$1)
 	@mkdir -p $$(@D) && rm -f $$@
-	$(AR) rcs $$@ $$(filter-out %.a,$$^)
+	$$(call say,AR,$$@)$(AR) rcs $$@ $$(filter-out %.a,$$^)
 $(filter $(BUILD)/tests/unit/$1/%,$(unit_tests:%=$(BUILD)/%)): %: %.o \
 		$(BUILD)/tests/unit/$1/fixtures.a $(BUILD)/tests/unit/common/fixtures.a $(library)
 	$$(link) -lcmocka
