@@ -50,8 +50,12 @@ static void take_signal(void *user)
 	struct server *server = user;
 	struct failure failure = {0};
 
+	unsigned int clients = service_clients(&server->service);
+
 	if (!server->stopping) {
-		output_detail(&server->output, "stopping");
+		if (clients > 0)
+			output_line(&server->output,
+				"finishing (clients: %u); another signal aborts.", clients);
 		server->stopping = true;
 		service_stop_listening(&server->service);
 		return;
@@ -121,7 +125,7 @@ static int start_listening(struct server *server, struct failure *failure)
 }
 
 /* Prints the port and writes the port file. Returns 0, or -1 after printing the error. */
-static int announce(const struct server *server)
+static int announce(const struct server *server, const char *addresses)
 {
 	uint16_t port = listeners_port(&server->service.listeners);
 	const char *file = server->options.port_file;
@@ -133,6 +137,7 @@ static int announce(const struct server *server)
 		return -1;
 	}
 	output_line(&server->output, "listening on port %u.", port);
+	listen_show_addresses(&server->options, &server->output, addresses, port);
 	return 0;
 }
 
@@ -210,15 +215,16 @@ static enum exit_status run(struct server *server)
 	const struct options *options = &server->options;
 	struct service *service = &server->service;
 	struct failure failure = {0};
+	char addresses[LISTEN_ADDRESSES];
 
 	if (options->port_file)
 		port_file_remove(options->port_file);
 	if (settings_prepare(&service->settings, &failure) || start_listening(server, &failure) ||
-		listen_check_host(options, &server->output, &failure)) {
+		listen_check_host(options, &server->output, addresses, &failure)) {
 		return report_start(server, &failure);
 	}
 	show_memory(server);
-	if (announce(server))
+	if (announce(server, addresses))
 		return STATUS_FAILED;
 	serve(server);
 	if (server->broken || service->stuck)

@@ -135,18 +135,24 @@ static void list_device(const struct inventory_device *device, char *list, size_
 	}
 }
 
-void device_address_list(const char *root, char *list, size_t size)
+void device_address_list_of(
+	const struct inventory *inventory, const char *device, char *list, size_t size)
 {
-	struct inventory inventory;
-
 	*list = '\0';
-	if (inventory_take(root, NULL, &inventory) == 0) {
-		for (size_t i = 0; i < inventory.device_count; i++)
-			list_device(&inventory.devices[i], list, size);
-		inventory_free(&inventory);
-	}
+	for (size_t i = 0; i < inventory->device_count; i++)
+		if (!device || strcmp(inventory->devices[i].name, device) == 0)
+			list_device(&inventory->devices[i], list, size);
 	if (*list == '\0')
 		text_append(list, size, "none");
+}
+
+void device_address_list(const char *root, char *list, size_t size)
+{
+	struct inventory inventory = {0};
+
+	inventory_take(root, NULL, &inventory);
+	device_address_list_of(&inventory, NULL, list, size);
+	inventory_free(&inventory);
 }
 
 /* Writes "eth0", or "br0 (bridge) over eth0": what is below may show what it is for. */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/failure.h"
+#include "host/inventory.h"
 
 /*
  * Finds an address of the RDMA device's network interfaces: of family AF_INET or AF_INET6, or of
@@ -32,9 +33,13 @@ void device_address_interface(
 	const struct sockaddr *address, const struct sockaddr *source, char *name, size_t size);
 
 /*
- * Writes the addresses of all RDMA devices, except link-local ones, truncated to size: "10.0.0.1
- * (mlx5_0, eth2), fd00::1 (rxe0, eth0)", or "none".
+ * Writes the addresses of this RDMA device or, if it is NULL, of all, except link-local ones,
+ * truncated to size: "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)", or "none".
  */
+void device_address_list_of(
+	const struct inventory *inventory, const char *device, char *list, size_t size);
+
+/* Takes an inventory and writes the addresses of all devices. */
 void device_address_list(const char *root, char *list, size_t size);
 
 /*

@@ -1,6 +1,7 @@
 /* Resolves the server's addresses, binds and listens: see serve/listen.h. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/address.h"
@@ -210,16 +211,18 @@ static void check_addresses(const struct options *options, const struct inventor
 	}
 }
 
-int listen_check_host(
-	const struct options *options, const struct output *output, struct failure *failure)
+int listen_check_host(const struct options *options, const struct output *output,
+	char addresses[LISTEN_ADDRESSES], struct failure *failure)
 {
 	struct failure found = {0};
 	struct inventory inventory;
 	enum readiness lacking;
 	char evidence[sizeof(found.evidence)], text[OUTPUT_FAILURE_SIZE];
 
+	*addresses = '\0';
 	if (inventory_take("", NULL, &inventory))
 		return 0;
+	device_address_list_of(&inventory, options->device, addresses, LISTEN_ADDRESSES);
 	lacking = readiness_check(&inventory, options->device, evidence, sizeof(evidence));
 	check_addresses(options, &inventory, output);
 	inventory_free(&inventory);
@@ -238,6 +241,24 @@ int listen_check_host(
 		output_warning(output, "%s", text);
 	}
 	return 0;
+}
+
+void listen_show_addresses(const struct options *options, const struct output *output,
+	const char *addresses, uint16_t port)
+{
+	const char *mode = options->mode ? options->mode->name : "write";
+	char first[ADDRESS_TEXT_SIZE];
+
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(addresses, " "), addresses);
+	if (options->bind)
+		snprintf(first, sizeof(first), "%s", options->bind);
+	else if (*addresses == '\0' || strcmp(addresses, "none") == 0)
+		return;
+	else
+		output_line(output, "addresses: %s.", addresses);
+	output_line(output, "on another host: rdma-client %s %s %u%s%s", mode, first, port,
+		options->secret_file ? " --secret-file " : "",
+		options->secret_file ? options->secret_file : "");
 }
 
 const char *listen_name(const struct options *options)

@@ -640,10 +640,14 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 		abandon_clients(service, NULL, reason);
 }
 
+unsigned int service_clients(const struct service *service)
+{
+	return service->admission.clients + service->control_sessions.slots.taken;
+}
+
 bool service_over(const struct service *service)
 {
-	return service->listeners.count == 0 && service->admission.clients == 0 &&
-	       service->control_sessions.slots.taken == 0;
+	return service->listeners.count == 0 && service_clients(service) == 0;
 }
 
 void service_free(struct service *service)

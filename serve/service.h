@@ -80,6 +80,9 @@ void service_wakeup(struct service *service, const struct wakeup *wakeup, unsign
  */
 void service_deadlines(struct service *service);
 
+/* Clients that are being served, including diagnoses and measurements. */
+unsigned int service_clients(const struct service *service);
+
 /* Milliseconds until service_deadlines() is due; -1: no deadline. */
 int service_next_deadline(struct service *service);
 

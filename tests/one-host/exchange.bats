@@ -16,9 +16,11 @@ client_lines() { # VERB TEXT
 	END
 }
 
-server_lines() { # VERB TEXT
+server_lines() { # VERB TEXT MODE
 	cat <<-END
 	listening on port $PORT.
+	addresses: $ADDRESS ($VM_DEVICE, $VM_INTERFACE), fd77::1 ($VM_DEVICE, $VM_INTERFACE).
+	on another host: rdma-client $3 $ADDRESS $PORT
 	received connection request.
 	send completed successfully.
 	received MSG_MR. $1 remote memory...
@@ -44,7 +46,7 @@ default_run() { # MODE VERB
 	exits_with 0 "$pid"
 	diff <(client_lines "$2" "message from passive/server side with pid $SERVER") <(in_order "$OUT")
 	wait_line "$LOG" 'peer disconnected.'
-	diff <(server_lines "$2" "message from active/client side with pid $pid") <(in_order "$LOG")
+	diff <(server_lines "$2" "message from active/client side with pid $pid" "$1") <(in_order "$LOG")
 	[ ! -s "$ERR" ]
 	[ ! -s "$ERRORS" ]
 	stop_server
