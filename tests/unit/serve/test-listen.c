@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "serve/listen.h"
+#include "tests/unit/base/output-fixture.h"
 #include "tests/unit/common/personality.h"
 #include "tests/unit/unit.h"
 
@@ -137,9 +138,43 @@ static void listens(const struct personality *personality)
 	listen_on_port(0);
 }
 
+/* What can be copied to another host, for a server without addresses, too. */
+static int show(void)
+{
+	static const char two[] = "10.0.0.1 (mlx5_0, eth2), fd00::1 (mlx5_0, eth2)";
+	struct options options = {.mode = mode_by_name("read")};
+
+	listen_show_addresses(&options, &plain, two, 7471);
+	options = (struct options){.secret_file = "/etc/secret"};
+	listen_show_addresses(&options, &plain, "10.0.0.1 (rxe0, eth0)", 7500);
+	options = (struct options){.bind = "fe80::1%eth0", .mode = mode_by_name("write")};
+	listen_show_addresses(&options, &plain, two, 7471);
+	options = (struct options){0};
+	listen_show_addresses(&options, &plain, "none", 7471);
+	listen_show_addresses(&options, &plain, "", 7471);
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+static void shows(const struct personality *personality)
+{
+	(void)personality;
+	run(show, NULL);
+	assert_int_equal(printed.status, STATUS_OK);
+	assert_string_equal(printed.error, "");
+	assert_string_equal(printed.out,
+		"addresses: 10.0.0.1 (mlx5_0, eth2), fd00::1 (mlx5_0, eth2).\n"
+		"on another host: rdma-client read 10.0.0.1 7471\n"
+		"addresses: 10.0.0.1 (rxe0, eth0).\n"
+		"on another host: rdma-client write 10.0.0.1 7500 --secret-file /etc/secret\n"
+		"on another host: rdma-client write fe80::1%eth0 7471\n");
+}
+
 int main(void)
 {
-	static const struct scenario scenarios[] = {{"listen", listens}};
+	static const struct scenario scenarios[] = {
+		{"listen", listens},
+		{"show addresses", shows},
+	};
 
 	return personality_run("listen", scenarios, COUNT(scenarios));
 }
