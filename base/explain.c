@@ -400,9 +400,12 @@ static const struct explanation rows[] = {
 		"check the link, the peer and the firewalls of both hosts; if only large messages "
 		"fail, check the path MTU and packet loss",
 		NULL},
-	{FAILURE_GONE, PHASE_ANY, CODE_UNACKNOWLEDGED, STATUS_PEER, SIDE_ANYWHERE, FACT,
-		"packets between the two hosts were lost until the peer gave up",
-		"check the link, and for a firewall at either host that drops UDP port 4791", NULL},
+	{FAILURE_GONE, PHASE_ANY, CODE_UNACKNOWLEDGED, STATUS_PEER, SIDE_ANYWHERE, GUESS,
+		"packets between the two hosts were lost, or late because a host was too busy, "
+		"until the peer gave up",
+		"check the link and the load of both hosts, and for a firewall at either host that "
+		"drops UDP port 4791",
+		NULL},
 	{FAILURE_COMPLETION, PHASE_ANY, WC_RNR_RETRY_EXC, STATUS_PEER, SIDE_THERE, FACT,
 		"the peer had no receive posted for a message",
 		"this is a bug in the peer's program", NULL},

@@ -634,7 +634,8 @@ static bool is_explained(const struct connection *connection)
 /*
  * A peer that gave up because nothing arrived aborts or disconnects, and that may be the first
  * packet that arrives here. If our device, too, had waited long for acknowledgements, which no busy
- * program delays, packets were lost, and the end of the connection is only the consequence.
+ * program delays, packets were lost or very late, and the end of the connection is only the
+ * consequence.
  */
 static void explain_end(struct failure *failure, const struct connection *connection)
 {

@@ -280,7 +280,8 @@ static const struct {
 		"the peer stopped acknowledging: it is down or the path is broken"},
 	{FAILURE_GONE, PHASE_ANY, CODE_UNACKNOWLEDGED,
 		"a firewall that begins to drop packets during a transfer",
-		"packets between the two hosts were lost until the peer gave up"},
+		"packets between the two hosts were lost, or late because a host was too busy, "
+		"until the peer gave up"},
 	{FAILURE_COMPLETION, PHASE_ANY, IBV_WC_RNR_RETRY_EXC_ERR,
 		"a peer without a posted receive: idle timeout or RNR retries exhausted",
 		"the peer had no receive posted for a message"},
