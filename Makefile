@@ -36,7 +36,7 @@ ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 missing := $(strip $(foreach package,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(package) 2>/dev/null || echo $(package))))
 
 # Begins a command with `@echo` of a short line instead of the command, unless V=1 or `make -s`.
-short := $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)
+short := $(if $(filter 1,$(V))$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)
 say = $(if $(short),@echo '  $1  $2' && )
 
 folders := base cli control diagnose exchange host measure protocol serve stream verbs

@@ -49,15 +49,15 @@ static void take_signal(void *user)
 {
 	struct server *server = user;
 	struct failure failure = {0};
-
-	unsigned int clients = service_clients(&server->service);
+	unsigned int clients;
 
 	if (!server->stopping) {
+		server->stopping = true;
+		service_stop_listening(&server->service);
+		clients = service_clients(&server->service);
 		if (clients > 0)
 			output_line(&server->output,
 				"finishing (clients: %u); another signal aborts.", clients);
-		server->stopping = true;
-		service_stop_listening(&server->service);
 		return;
 	}
 	failure_set(&failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, "signal", "");
@@ -137,7 +137,8 @@ static int announce(const struct server *server, const char *addresses)
 		return -1;
 	}
 	output_line(&server->output, "listening on port %u.", port);
-	listen_show_addresses(&server->options, &server->output, addresses, port);
+	listen_show_addresses(&server->options, &server->output,
+		listeners_address(&server->service.listeners), addresses, port);
 	return 0;
 }
 
@@ -158,10 +159,14 @@ static void show_memory(const struct server *server)
 		output_detail(output, "%s", MEMORY_BUDGET_UNREAD);
 	if (budget.size < OPTIONS_MEMORY_MIN)
 		output_warning(output,
-			"some clients may be refused, because one alone can need %s of memory: %s",
+			"some clients may be refused, because a diagnosis, or an exchange with a "
+			"large --depth, needs up to %s of memory: %s",
 			units_format(least, OPTIONS_MEMORY_MIN), text);
-	if (budget.chosen && budget.size > budget.available.bytes)
-		output_warning(output, "clients may use more memory than is available: %s", text);
+	if (budget.chosen && budget.size > memory_budget_share(&budget))
+		output_warning(output,
+			"clients get less than --memory, at most seven eighths of what is "
+			"available: %s",
+			text);
 }
 
 static void show_progress(struct server *server)
@@ -215,7 +220,7 @@ static enum exit_status run(struct server *server)
 	const struct options *options = &server->options;
 	struct service *service = &server->service;
 	struct failure failure = {0};
-	char addresses[LISTEN_ADDRESSES];
+	char addresses[LISTEN_LIST_SIZE];
 
 	if (options->port_file)
 		port_file_remove(options->port_file);

@@ -89,7 +89,7 @@ struct options_measure {
 	bool expect_percent;
 };
 
-/* The least that a server needs for one client of each kind, with any --depth, in bytes. */
+/* What a server needs for one diagnosis, or for one exchange with any --depth, in bytes. */
 #define OPTIONS_MEMORY_MIN (UINT64_C(4) << 20)
 
 struct options {

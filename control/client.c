@@ -73,9 +73,9 @@ static int receive_reply(struct control *control, struct command *reply, deadlin
 /* Records that the server cannot allocate what the session needs. Returns -1. */
 static int no_resources(struct control *control, const struct command *reply)
 {
-	bool full = reply->text_size > 0 && *reply->text == REFUSAL_MEMORY;
+	bool full = reply->text_size == 1 && *reply->text == REFUSAL_MEMORY;
 
-	return failure_set(&control->failure, FAILURE_REFUSED, PHASE_MEMORY,
+	return failure_set(&control->failure, FAILURE_REFUSED, full ? PHASE_CONNECT : PHASE_MEMORY,
 		full ? REFUSAL_MEMORY : REFUSAL_RESOURCES, "reply", "");
 }
 

@@ -51,9 +51,9 @@ int settings_open_source(const struct exchange_settings *settings, struct source
 
 /* A client's request, as the passive side receives it. */
 struct request {
-	bool tutorial;       /* the client is a tutorial program */
-	bool counted;        /* failures of its address are only counted: no transcript */
-	struct hello theirs; /* otherwise, its hello */
+	bool tutorial;                                /* the client is a tutorial program */
+	bool counted;                                 /* failures of its address are only counted */
+	struct hello theirs;                          /* otherwise, its hello */
 	uint8_t hello_bytes[SECRET_HELLO_SIZE];       /* as received, if the client has a secret */
 	uint8_t initiator_depth, responder_resources; /* rdmacm's parameters, as received */
 	struct source *source;                        /* our opened input; NULL: not opened */

@@ -2,6 +2,7 @@
  * Finds control groups in /proc/self/cgroup and in the list of mounts, and reads rdma.max and
  * pids.max of each group from the process's own to the top.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,10 +100,12 @@ void control_group_find(const char *root, const char *controller, struct control
 {
 	char text[TEXT_SIZE], path[PATH_SIZE], visible[PATH_SIZE], point[PATH_SIZE];
 	const char *rest;
+	int error;
 
 	*group = (struct control_group){0};
-	if (sysfs_text(root, text, sizeof(text), "/proc/self/cgroup") ||
-		!find_path(text, controller, &group->v1, path))
+	error = sysfs_text(root, text, sizeof(text), "/proc/self/cgroup");
+	group->unknown = error && error != -ENOENT;
+	if (error || !find_path(text, controller, &group->v1, path))
 		return;
 	/*
 	 * A cgroup namespace that was entered after the mount hides where its groups are in it. A

@@ -142,20 +142,22 @@ void device_address_list_of(
 	for (size_t i = 0; i < inventory->device_count; i++)
 		if (!device || strcmp(inventory->devices[i].name, device) == 0)
 			list_device(&inventory->devices[i], list, size);
-	if (*list == '\0')
-		text_append(list, size, "none");
 }
 
 void device_address_list(const char *root, char *list, size_t size)
 {
-	struct inventory inventory = {0};
+	struct inventory inventory;
 
-	inventory_take(root, NULL, &inventory);
-	device_address_list_of(&inventory, NULL, list, size);
-	inventory_free(&inventory);
+	*list = '\0';
+	if (inventory_take(root, NULL, &inventory) == 0) {
+		device_address_list_of(&inventory, NULL, list, size);
+		inventory_free(&inventory);
+	}
+	if (*list == '\0')
+		text_append(list, size, "none");
 }
 
-/* Writes "eth0", or "br0 (bridge) over eth0": what is below may show what it is for. */
+/* Writes "eth0", or "br0 (bridge) over eth0": the kinds often tell why it has no RDMA device. */
 static void describe_interface(const char *name, char *text, size_t size)
 {
 	struct netlink_link *links;

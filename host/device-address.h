@@ -34,12 +34,12 @@ void device_address_interface(
 
 /*
  * Writes the addresses of this RDMA device or, if it is NULL, of all, except link-local ones,
- * truncated to size: "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)", or "none".
+ * truncated to size: "10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0)", or "".
  */
 void device_address_list_of(
 	const struct inventory *inventory, const char *device, char *list, size_t size);
 
-/* Takes an inventory and writes the addresses of all devices. */
+/* Takes an inventory and writes the addresses of all devices, or "none". */
 void device_address_list(const char *root, char *list, size_t size);
 
 /*

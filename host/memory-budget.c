@@ -54,6 +54,11 @@ void memory_budget_read(struct memory_budget *copy)
 	pthread_mutex_unlock(&mutex);
 }
 
+uint64_t memory_budget_share(const struct memory_budget *shown)
+{
+	return shown->available.bytes == UINT64_MAX ? UINT64_MAX : share(shown->available.bytes);
+}
+
 void memory_budget_text(const struct memory_budget *shown, char text[MEMORY_BUDGET_TEXT])
 {
 	const struct available_memory *available = &shown->available;

@@ -43,6 +43,9 @@ void memory_budget_read(struct memory_budget *budget);
 #define MEMORY_BUDGET_TEXT (AVAILABLE_MEMORY_SOURCE + 128)
 void memory_budget_text(const struct memory_budget *budget, char text[MEMORY_BUDGET_TEXT]);
 
+/* The share of what was available at the start that this process could take then, in bytes. */
+uint64_t memory_budget_share(const struct memory_budget *budget);
+
 /* What to print if available.unread is set. */
 #define MEMORY_BUDGET_UNREAD \
 	"files of this process's control groups cannot be read, so a memory limit may be unknown"

@@ -51,12 +51,12 @@ int listen_find_addresses(
 	return 0;
 }
 
-static bool is_wildcard(const struct sockaddr_storage *address)
+static bool is_wildcard(const struct sockaddr *address)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
 
-	return address->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)
+	return address->sa_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)
 					      : v4->sin_addr.s_addr == INADDR_ANY;
 }
 
@@ -99,10 +99,10 @@ static int listen_on(const struct options *options, struct rdma_event_channel *c
 		listener, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &one_family, sizeof(one_family));
 	error = rdma_bind_addr(listener, (struct sockaddr *)address) ? errno : 0;
 	/* For the wildcard, the kernel reports a port in use as an unavailable address. */
-	if (error == EADDRNOTAVAIL && is_wildcard(address))
+	if (error == EADDRNOTAVAIL && is_wildcard((const struct sockaddr *)address))
 		error = EADDRINUSE;
 	/* The kernel accepts loopback addresses, although no client can reach them by RDMA. */
-	if (!error && !listener->verbs && !is_wildcard(address))
+	if (!error && !listener->verbs && !is_wildcard((const struct sockaddr *)address))
 		error = ENODEV;
 	if (error == ENODEV)
 		return lacks_device(options, address, failure);
@@ -148,7 +148,8 @@ int listen_start(const struct options *options, const struct listen_addresses *a
 
 	for (unsigned int i = 0; error && i < addresses->count; i++) {
 		address = &addresses->all[i];
-		error = address->ss_family == AF_INET6 && is_wildcard(address)
+		error = address->ss_family == AF_INET6 &&
+					is_wildcard((const struct sockaddr *)address)
 				? listen_on_all(options, channel, address, listeners, failure)
 				: listen_on(options, channel, address, listeners, failure);
 		if (error)
@@ -171,6 +172,11 @@ bool listeners_include(const struct listeners *listeners, const struct rdma_cm_i
 		if (listeners->all[i] == id)
 			return true;
 	return false;
+}
+
+const struct sockaddr *listeners_address(const struct listeners *listeners)
+{
+	return rdma_get_local_addr(listeners->all[0]);
 }
 
 uint16_t listeners_port(const struct listeners *listeners)
@@ -212,7 +218,7 @@ static void check_addresses(const struct options *options, const struct inventor
 }
 
 int listen_check_host(const struct options *options, const struct output *output,
-	char addresses[LISTEN_ADDRESSES], struct failure *failure)
+	char addresses[LISTEN_LIST_SIZE], struct failure *failure)
 {
 	struct failure found = {0};
 	struct inventory inventory;
@@ -222,7 +228,7 @@ int listen_check_host(const struct options *options, const struct output *output
 	*addresses = '\0';
 	if (inventory_take("", NULL, &inventory))
 		return 0;
-	device_address_list_of(&inventory, options->device, addresses, LISTEN_ADDRESSES);
+	device_address_list_of(&inventory, options->device, addresses, LISTEN_LIST_SIZE);
 	lacking = readiness_check(&inventory, options->device, evidence, sizeof(evidence));
 	check_addresses(options, &inventory, output);
 	inventory_free(&inventory);
@@ -243,22 +249,34 @@ int listen_check_host(const struct options *options, const struct output *output
 	return 0;
 }
 
-void listen_show_addresses(const struct options *options, const struct output *output,
-	const char *addresses, uint16_t port)
+/* The first address of a list, or the one that the server listens on. "": none for other hosts. */
+static void choose_address(
+	const struct sockaddr *listening, const char *list, char address[ADDRESS_TEXT_SIZE])
 {
-	const char *mode = options->mode ? options->mode->name : "write";
-	char first[ADDRESS_TEXT_SIZE];
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)listening;
 
-	snprintf(first, sizeof(first), "%.*s", (int)strcspn(addresses, " "), addresses);
-	if (options->bind)
-		snprintf(first, sizeof(first), "%s", options->bind);
-	else if (*addresses == '\0' || strcmp(addresses, "none") == 0)
-		return;
+	if (is_wildcard(listening))
+		snprintf(address, ADDRESS_TEXT_SIZE, "%.*s", (int)strcspn(list, " "), list);
+	else if (listening->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr))
+		*address = '\0'; /* the other host's interface is unknown */
 	else
-		output_line(output, "addresses: %s.", addresses);
-	output_line(output, "on another host: rdma-client %s %s %u%s%s", mode, first, port,
-		options->secret_file ? " --secret-file " : "",
-		options->secret_file ? options->secret_file : "");
+		address_text(listening, address);
+}
+
+void listen_show_addresses(const struct options *options, const struct output *output,
+	const struct sockaddr *listening, const char *list, uint16_t port)
+{
+	const char *secret = options->secret_file;
+	char address[ADDRESS_TEXT_SIZE];
+
+	if (is_wildcard(listening) && *list)
+		output_line(output, "addresses: %s.", list);
+	choose_address(listening, list, address);
+	if (*address)
+		output_line(output, "on another host: rdma-client %s %s %u%s%s%s",
+			options->mode ? options->mode->name : "write", address, port,
+			options->input ? " --output ./" : "", secret ? " --secret-file " : "",
+			secret ? secret : "");
 }
 
 const char *listen_name(const struct options *options)

@@ -54,19 +54,22 @@ uint16_t listeners_port(const struct listeners *listeners);
 
 /*
  * Checks whether this host can serve clients at all: access to a device, and enough locked memory.
- * Prints what may still change, such as a link that is down. Writes the RDMA addresses that clients
- * may use, as device_address_list_of() does. Returns 0, or -1 with the failure recorded.
+ * Prints what may still change, such as a link that is down. Writes the addresses of its RDMA
+ * devices, as device_address_list_of() does. Returns 0, or -1 with the failure recorded.
  */
-#define LISTEN_ADDRESSES 400
+#define LISTEN_LIST_SIZE 2048
 int listen_check_host(const struct options *options, const struct output *output,
-	char addresses[LISTEN_ADDRESSES], struct failure *failure);
+	char addresses[LISTEN_LIST_SIZE], struct failure *failure);
+
+/* The address that the first of them listens on; it may be the wildcard. */
+const struct sockaddr *listeners_address(const struct listeners *listeners);
 
 /*
- * Prints these addresses and a client's command that can be copied to another host, for a server
- * that listens on the port.
+ * Prints a client's command that can be copied to another host, and before that, for a server that
+ * listens on the wildcard address, the addresses of the list.
  */
 void listen_show_addresses(const struct options *options, const struct output *output,
-	const char *addresses, uint16_t port);
+	const struct sockaddr *listening, const char *list, uint16_t port);
 
 /* The listening address, for messages. */
 const char *listen_name(const struct options *options);

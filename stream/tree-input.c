@@ -144,7 +144,7 @@ void tree_input_close(struct tree_input *input)
 		fts_close(input->walk);
 	if (input->file >= 0)
 		close(input->file);
-	memory_budget_return(input->listed, 0);
+	memory_budget_return(input->listed, input->listed);
 	free(input);
 }
 
@@ -203,6 +203,7 @@ static int take_list(struct tree_input *input, FTSENT *folder, const char *path,
 	if (memory_budget_take(size, &failure))
 		return cannot_read(why, path,
 			"it has too many entries for the memory that may be used", -ENOMEM);
+	memory_budget_filled(size);
 	folder->fts_number = (long)size;
 	input->listed += size;
 	return 1;
@@ -213,7 +214,7 @@ static int return_list(struct tree_input *input, FTSENT *folder)
 {
 	uint64_t size = (uint64_t)folder->fts_number;
 
-	memory_budget_return(size, 0);
+	memory_budget_return(size, size);
 	input->listed -= size;
 	folder->fts_number = 0;
 	return 1;

@@ -231,6 +231,7 @@ default_run() { # MODE VERB
 	wait_line "$OUT" there
 	local first=$SERVER
 	kill -TERM "$SERVER"
+	wait_line "$LOG" '^finishing (clients: 1); another signal aborts\.$'
 	wait_until client_is_refused
 	kill -0 "$SERVER"
 	kill_peers

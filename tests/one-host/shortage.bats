@@ -4,12 +4,14 @@
 
 load common
 
+SECRET=() # the clients' --secret-file FILE
+
 # start_idle_clients N PATTERN: starts N idle clients, more than the server can serve. Returns once
 # a refused client has printed a matching line.
 start_idle_clients() {
 	mkfifo "$DIR/silence"
 	exec 7<>"$DIR/silence"
-	"$PAIR_PEERS/tests/one-host/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" \
+	"$PAIR_PEERS/tests/one-host/load-generator" write "$ADDRESS" "$PORT" "$1" "$1" "$DIR/silence" "${SECRET[@]:1}" \
 		>"$DIR/idle" 2>&1 7>&- 8>&- &
 	PEER=$!
 	wait_line "$DIR/idle" "$2"
@@ -25,13 +27,13 @@ serves_other_clients() {
 	wait_until accepts_clients
 	stop_server
 }
-accepts_clients() { client --message late write "$ADDRESS" "$PORT"; }
+accepts_clients() { client "${SECRET[@]}" --message late write "$ADDRESS" "$PORT"; }
 
 # Starts the early client, which connects before the shortage.
 start_early_client() {
 	mkfifo "$DIR/early"
 	exec 8<>"$DIR/early"
-	"$PAIR_BIN/rdma-client" --verbose --input "$DIR/early" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 8>&- &
+	"$PAIR_BIN/rdma-client" "${SECRET[@]}" --verbose --input "$DIR/early" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" 8>&- &
 	CLIENTS=($!)
 	printf 'from the beginning ' >&8
 	wait_line "$OUT" '^received MSG_MR'
@@ -79,7 +81,9 @@ group_has_room() {
 	local full='its clients use all the memory that they may take together' options
 	in_group server 64M "$PAIR_BIN/rdma-server"
 	mkdir "$DIR/in"
-	for options in --discard "--output $DIR/in/"; do
+	(umask 077 && head -c 32 /dev/urandom >"$DIR/secret")
+	for options in --discard "--output $DIR/in/" "--discard --secret-file $DIR/secret"; do
+		[[ $options != *secret* ]] || SECRET=(--secret-file "$DIR/secret")
 		# shellcheck disable=SC2086 # options
 		PAIR_SERVER=$DIR/server start_server --verbose $options any
 		has "$ERRORS" 'memory for all connections: .* MB, half of what control group /server has available'
@@ -87,7 +91,7 @@ group_has_room() {
 		start_idle_clients 60 "$full"
 		group_has_room
 		has "$ERRORS" 'memory in use: [23][0-9.]* MB of 3[0-9.]* MB$'
-		expect_error 3 "$full" client --timeout 1 --input /etc/passwd write "$ADDRESS" "$PORT"
+		expect_error 3 "$full" client "${SECRET[@]}" --timeout 1 --input /etc/passwd write "$ADDRESS" "$PORT"
 		serves_other_clients
 		rm "$DIR/silence" "$DIR/early"
 	done
@@ -113,7 +117,7 @@ group_has_room() {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
 	in_group server 64M "$PAIR_BIN/rdma-server"
 	PAIR_SERVER=$DIR/server start_server --verbose --handshake-timeout 5 --discard any
-	misbehaving_peer --flood-requests "$ADDRESS" "$PORT" 200 >"$DIR/peer" 2>&1 &
+	"$PAIR_PEERS/tests/one-host/misbehaving-peer" --flood-requests "$ADDRESS" "$PORT" 200 >"$DIR/peer" 2>&1 &
 	CLIENTS=($!)
 	wait_line "$ERRORS" 'no memory for another client: '
 	group_has_room
@@ -179,7 +183,7 @@ group_has_room() {
 
 @test "--memory of more than the host has is announced" {
 	start_server --memory 1T any
-	has "$ERRORS" '^rdma-server: clients may use more memory than is available: 1.10 TB (--memory; this host has .* available)$'
+	has "$ERRORS" '^rdma-server: clients get less than --memory, at most seven eighths of what is available: 1.10 TB (--memory; this host has .* available)$'
 	stop_server
 }
 
@@ -195,6 +199,15 @@ group_has_room() {
 	expect_error 1 "this program's connections may not take more of this host's memory" \
 		"$DIR/client" --input "$DIR/file" write "$ADDRESS" "$PORT"
 	has "$ERR" 'half of what control group /client has available'
+	echo 8M >"$GROUP/memory.max"
+	expect_error 1 "this program's connections may not take more of this host's memory" \
+		"$DIR/client" bandwidth --size 16M write "$ADDRESS" "$PORT"
+	has "$GROUP/memory.events" '^oom_kill 0$'
+	stop_server
+	# A small server says that it is small.
+	in_group server 7M "$PAIR_BIN/rdma-server"
+	PAIR_SERVER=$DIR/server start_server any
+	has "$ERRORS" 'some clients may be refused, because a diagnosis, or an exchange with a large --depth, needs up to 4.2 MB of memory: [0-9.]* [kM]B, half of what control group /server has available$'
 	stop_server
 }
 

@@ -138,20 +138,29 @@ static void listens(const struct personality *personality)
 	listen_on_port(0);
 }
 
-/* What can be copied to another host, for a server without addresses, too. */
+/* What can be copied to another host, if the server can be reached from there. */
 static int show(void)
 {
 	static const char two[] = "10.0.0.1 (mlx5_0, eth2), fd00::1 (mlx5_0, eth2)";
-	struct options options = {.mode = mode_by_name("read")};
+	struct sockaddr_in any = {.sin_family = AF_INET}, bound = any;
+	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6}, local = any6;
+	const struct {
+		struct options options;
+		const struct sockaddr *listening;
+		const char *list;
+	} cases[] = {
+		{{.mode = mode_by_name("read")}, (struct sockaddr *)&any6, two},
+		{{.secret_file = "/etc/key", .input = "photos"}, (struct sockaddr *)&any, two},
+		{{0}, (struct sockaddr *)&bound, two},
+		{{0}, (struct sockaddr *)&local, two},
+		{{0}, (struct sockaddr *)&any6, ""},
+	};
 
-	listen_show_addresses(&options, &plain, two, 7471);
-	options = (struct options){.secret_file = "/etc/secret"};
-	listen_show_addresses(&options, &plain, "10.0.0.1 (rxe0, eth0)", 7500);
-	options = (struct options){.bind = "fe80::1%eth0", .mode = mode_by_name("write")};
-	listen_show_addresses(&options, &plain, two, 7471);
-	options = (struct options){0};
-	listen_show_addresses(&options, &plain, "none", 7471);
-	listen_show_addresses(&options, &plain, "", 7471);
+	inet_pton(AF_INET, "10.0.0.2", &bound.sin_addr);
+	inet_pton(AF_INET6, "fe80::1", &local.sin6_addr);
+	for (size_t i = 0; i < COUNT(cases); i++)
+		listen_show_addresses(
+			&cases[i].options, &plain, cases[i].listening, cases[i].list, 7471);
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
@@ -164,9 +173,9 @@ static void shows(const struct personality *personality)
 	assert_string_equal(printed.out,
 		"addresses: 10.0.0.1 (mlx5_0, eth2), fd00::1 (mlx5_0, eth2).\n"
 		"on another host: rdma-client read 10.0.0.1 7471\n"
-		"addresses: 10.0.0.1 (rxe0, eth0).\n"
-		"on another host: rdma-client write 10.0.0.1 7500 --secret-file /etc/secret\n"
-		"on another host: rdma-client write fe80::1%eth0 7471\n");
+		"addresses: 10.0.0.1 (mlx5_0, eth2), fd00::1 (mlx5_0, eth2).\n"
+		"on another host: rdma-client write 10.0.0.1 7471 --output ./ --secret-file /etc/key\n"
+		"on another host: rdma-client write 10.0.0.2 7471\n");
 }
 
 int main(void)
