@@ -25,6 +25,8 @@ void send_errors_begin(struct send_errors *errors, const char *root, const char 
 /* True if packets that were not sent can be the cause of this failure. */
 static bool can_explain(const struct send_errors *errors, const struct failure *failure)
 {
+	if (failure->kind == FAILURE_GONE)
+		return failure->code == CODE_UNACKNOWLEDGED;
 	return failure->kind == FAILURE_COMPLETION &&
 	       (failure->code == IBV_WC_REM_INV_REQ_ERR ||
 		       (failure->code == IBV_WC_WR_FLUSH_ERR && errors->flushes));
@@ -43,6 +45,7 @@ void send_errors_blame(const struct send_errors *errors, const char *root, struc
 		errors->device, count, count == 1 ? "" : "s", *failure->evidence ? "; " : "",
 		failure->evidence);
 	memcpy(failure->evidence, evidence, sizeof(evidence));
+	failure->kind = FAILURE_COMPLETION;
 	failure->code = CODE_UNSENT;
 }
 

@@ -29,9 +29,11 @@ void send_errors_begin(struct send_errors *errors, const char *root, const char 
 	unsigned int port, bool flushes);
 
 /*
- * If the failure has one of these statuses, and the device could not send packets since
- * send_errors_begin(), sets its code to CODE_UNSENT. The failure must be one for which rdmacm has
- * reported no cause.
+ * If the failure can be the consequence of packets that were not sent, and the device could not
+ * send packets since send_errors_begin(), sets its code to CODE_UNSENT. That is: work requests were
+ * flushed, if one such packet breaks a queue pair; a request was rejected as invalid; or the peer
+ * closed the connection while nothing was acknowledged. The failure must be one for which rdmacm
+ * has reported no other cause.
  */
 void send_errors_blame(const struct send_errors *errors, const char *root, struct failure *failure);
 

@@ -59,6 +59,10 @@ static void the_peer_may_reject_what_was_not_sent(void **state)
 		failure.code = IBV_WC_REM_INV_REQ_ERR;
 		send_errors_blame(&errors, tree->path, &failure);
 		assert_int_equal(failure.code, CODE_UNSENT);
+		failure = (struct failure){.kind = FAILURE_GONE, .code = CODE_UNACKNOWLEDGED};
+		send_errors_blame(&errors, tree->path, &failure);
+		assert_int_equal(failure.kind, FAILURE_COMPLETION);
+		assert_int_equal(failure.code, CODE_UNSENT);
 	}
 }
 
