@@ -33,7 +33,9 @@ ours_cflags := -std=gnu17 -pthread $(warnings) $(if $(SANITIZE),-fsanitize=$(SAN
 	-fno-sanitize-recover=all -fno-omit-frame-pointer)
 ours_ldflags := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 ours_ldlibs := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
-missing := $(strip $(foreach package,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(package) 2>/dev/null || echo $(package))))
+# Which of them, if pkg-config does not know them all.
+missing := $(if $(ours_ldlibs),,$(strip $(foreach package,$(PACKAGES), \
+	$(shell $(PKG_CONFIG) --exists $(package) 2>/dev/null || echo $(package)))))
 
 # Begins a command with `@echo` of a short line instead of the command, unless V=1 or `make -s`.
 short := $(if $(filter 1,$(V))$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)

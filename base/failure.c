@@ -39,6 +39,11 @@ int failure_set_unauthenticated(struct failure *failure, const char *message)
 		failure, FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_UNAUTHENTICATED, message, "");
 }
 
+bool failure_is_for_memory(const struct failure *failure)
+{
+	return failure->kind == FAILURE_LIMIT && failure->code == LIMIT_MEMORY;
+}
+
 bool failure_is_full(const struct failure *failure)
 {
 	if (failure->kind != FAILURE_REFUSED)

@@ -251,6 +251,9 @@ static inline bool failure_is_set(const struct failure *failure)
 	return failure->kind != FAILURE_NONE;
 }
 
+/* True if this process's connections use all the memory that they may: memory_budget_take(). */
+bool failure_is_for_memory(const struct failure *failure);
+
 /*
  * True if the server is full, or if its input or output is in use by another client: a client may
  * retry.

@@ -17,9 +17,9 @@ static int64_t spare;    /* of the share of what is available; negative if other
 static deadline_t stale; /* when to read again */
 
 /* The share of this process in what would be available without it. */
-static uint64_t share(uint64_t available)
+static uint64_t share(bool chosen, uint64_t available)
 {
-	return budget.chosen ? available / 8 * 7 : available / 2;
+	return chosen ? available / 8 * 7 : available / 2;
 }
 
 /* Reads what is available. The mutex is locked. */
@@ -30,7 +30,7 @@ static void refresh(struct available_memory *available)
 	available_memory_read("", &group, available);
 	spare = available->bytes == UINT64_MAX
 			? INT64_MAX / 2
-			: (int64_t)(share(available->bytes + filled) - budget.used);
+			: (int64_t)(share(budget.chosen, available->bytes + filled) - budget.used);
 	stale = deadline_in(FRESH_MS);
 }
 
@@ -40,10 +40,7 @@ void memory_budget_start(uint64_t wanted)
 	control_group_find("", "memory", &group);
 	budget.chosen = wanted > 0;
 	refresh(&budget.available);
-	budget.size = wanted;
-	if (!wanted)
-		budget.size = budget.available.bytes == UINT64_MAX ? UINT64_MAX
-								   : share(budget.available.bytes);
+	budget.size = wanted ? wanted : memory_budget_share(&budget);
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -56,7 +53,9 @@ void memory_budget_read(struct memory_budget *copy)
 
 uint64_t memory_budget_share(const struct memory_budget *shown)
 {
-	return shown->available.bytes == UINT64_MAX ? UINT64_MAX : share(shown->available.bytes);
+	uint64_t available = shown->available.bytes;
+
+	return available == UINT64_MAX ? UINT64_MAX : share(shown->chosen, available);
 }
 
 void memory_budget_text(const struct memory_budget *shown, char text[MEMORY_BUDGET_TEXT])

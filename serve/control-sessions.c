@@ -100,21 +100,14 @@ static int accept_client(struct control_session *session)
 	return 0;
 }
 
-/* True if the session ends because all clients use the memory budget. */
-static bool is_for_memory(const struct control_session *session)
-{
-	const struct failure *failure = &session->control.failure;
-
-	return failure->kind == FAILURE_LIMIT && failure->code == LIMIT_MEMORY;
-}
-
 /* Refuses the client for lack of memory, of memory budget or of a queue pair. */
 static void refuse(struct control_session *session)
 {
 	const struct hello ours = {
 		.version = HELLO_VERSION,
 		.kind = (uint8_t)session->kind,
-		.refusal = is_for_memory(session) ? REFUSAL_MEMORY : REFUSAL_RESOURCES,
+		.refusal = failure_is_for_memory(&session->control.failure) ? REFUSAL_MEMORY
+									    : REFUSAL_RESOURCES,
 	};
 	uint8_t hello[HELLO_SIZE];
 
@@ -164,7 +157,7 @@ static int end_with(
 
 	session->ended = true;
 	reply->status = status;
-	if (status == COMMAND_FAILED && is_for_memory(session)) {
+	if (status == COMMAND_FAILED && failure_is_for_memory(&session->control.failure)) {
 		reply->text = &full;
 		reply->text_size = sizeof(full);
 	}
@@ -380,7 +373,7 @@ static void report(struct control_session *session)
 	}
 	conclude(session);
 	send_reason(session);
-	if (is_for_memory(session)) {
+	if (failure_is_for_memory(&session->control.failure)) {
 		output_detail(session->settings->output, "no memory for another client: %s",
 			session->control.failure.evidence);
 		return;

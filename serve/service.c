@@ -170,7 +170,7 @@ static void refuse_for_memory(
 static void fail_client(
 	struct service *service, struct client *client, const struct failure *failure)
 {
-	if (failure->kind == FAILURE_LIMIT) {
+	if (failure_is_for_memory(failure)) {
 		refuse_for_memory(service, client, failure);
 		return;
 	}
