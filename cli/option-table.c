@@ -21,6 +21,7 @@
 #define KIB         UINT64_C(1024)
 #define MIB         (1024 * KIB)
 #define GIB         (1024 * MIB)
+#define TIB         (1024 * GIB)
 #define DAY         86400000 /* milliseconds */
 #define CLIENTS_MAX 1000000
 #define DEPTH_MAX   1024
@@ -322,7 +323,7 @@ const struct option_row option_rows[] = {
 	{SERVER, 0, "max-size", "SIZE", "refuse clients that send more", take_size, FIELD(max_size),
 		1, UINT64_MAX - 1, "a size of at least 1"},
 	{SERVER, 0, "memory", "SIZE", "limit the memory of all clients together", take_size,
-		FIELD(memory), OPTIONS_MEMORY_MIN, 1024 * 1024 * GIB, "a size from 4M to 1024T"},
+		FIELD(memory), OPTIONS_MEMORY_MIN, 1024 * TIB, "a size from 4M to 1024T"},
 	{EXCHANGE, 0, "message", "TEXT", "send this text, at most 1023 bytes", take_message,
 		FIELD(message)},
 	{EXCHANGE, 0, "no-progress", NULL, "do not show progress", take_constant, FIELD(progress),
