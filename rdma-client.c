@@ -146,12 +146,12 @@ static int next_due(struct client *client)
 
 static void show_progress(struct client *client)
 {
-	uint64_t bytes, total;
+	struct progress_state state;
 
 	if (meter_next(&client->meter, !client->closing) != 0)
 		return;
-	connection_progress(client->connection, &bytes, &total);
-	meter_show(&client->meter, &client->output, bytes, total);
+	state = connection_progress(client->connection);
+	meter_show(&client->meter, &client->output, &state);
 }
 
 /* Runs the main loop until the CQ thread has released the connection. */
@@ -322,10 +322,9 @@ static void await_disconnect(struct client *client)
 /* Refers to the diagnosis if many packets of the transfer were sent again. */
 static void report_retransmissions(struct client *client)
 {
-	uint64_t bytes, total, count;
+	struct progress_state state = connection_progress(client->connection);
+	uint64_t count = retransmissions_excess(&client->retransmissions, state.moved);
 
-	connection_progress(client->connection, &bytes, &total);
-	count = retransmissions_excess(&client->retransmissions, bytes);
 	if (count > 0)
 		output_line(&client->output,
 			"packets were sent again %" PRIu64 " times; to find the cause: rdma-client "

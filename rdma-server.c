@@ -171,12 +171,12 @@ static void show_memory(const struct server *server)
 
 static void show_progress(struct server *server)
 {
-	uint64_t bytes, total;
+	struct progress_state state;
 
 	if (meter_next(&server->meter, service_is_exchanging(&server->service)) != 0)
 		return;
-	service_progress(&server->service, &bytes, &total);
-	meter_show(&server->meter, &server->output, bytes, total);
+	state = service_progress(&server->service);
+	meter_show(&server->meter, &server->output, &state);
 }
 
 /* Milliseconds until the next deadline, or -1 if there is none. */

@@ -527,34 +527,60 @@ void output_failure(const struct output *output, const struct failure *failure, 
 	output_error(output, "%s", text);
 }
 
-/* Columns that fit on one line of the terminal; a wrapped line could not be erased. */
-static int columns(void)
+/* A line as wide as the terminal might wrap, and a wrapped line could not be erased. */
+unsigned int output_progress_columns(void)
 {
 	struct winsize window;
 
+	if (!isatty(STDERR_FILENO))
+		return 0;
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col < 2)
 		return PROGRESS_COLUMNS;
-	return window.ws_col - 1;
+	return window.ws_col - 1U;
+}
+
+/* Returns the bytes of the first characters of a text that may be UTF-8: at most this many. */
+static size_t size_of_characters(const char *text, size_t most)
+{
+	size_t size = 0;
+
+	for (; text[size]; size++)
+		if (((unsigned char)text[size] & 0xc0) != 0x80 && most-- == 0)
+			break;
+	return size;
 }
 
 void output_progress(const struct output *output, const char *line)
 {
-	bool terminal = isatty(STDERR_FILENO);
+	unsigned int columns = output_progress_columns();
 	char *text;
 
-	if (!terminal && !line)
+	if (columns == 0 && !line)
 		return;
-	text = strndup(line ? line : "", terminal ? (size_t)columns() : SIZE_MAX);
+	text = line ? strndup(line, columns ? size_of_characters(line, columns) : SIZE_MAX)
+		    : strdup("");
 	if (!text)
 		return;
 	make_printable(text);
-	if (terminal) {
+	if (columns > 0) {
 		print_text(STDERR_FILENO, true, text);
 	} else {
 		print_text(STDERR_FILENO, true,
 			whole_line(STDERR_FILENO, LOG_INFO, output->program, text));
 		free(text);
 	}
+}
+
+void output_progress_note(const struct output *output, const char *line)
+{
+	const char *program = output_progress_columns() > 0 ? "" : output->program;
+	char *text = strdup(line);
+
+	if (!text)
+		return;
+	make_printable(text);
+	print_text(STDERR_FILENO, false, whole_line(STDERR_FILENO, LOG_INFO, program, text));
+	free(text);
 }
 
 void output_document(const char *line)

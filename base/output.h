@@ -100,6 +100,12 @@ void output_failure(const struct output *output, const struct failure *failure, 
 const char *output_outcome(const struct output *output, const struct failure *failure,
 	const char *peer, char text[OUTPUT_FAILURE_SIZE]);
 
+/* The columns that a progress line can have on the terminal; 0: standard error is none. */
+unsigned int output_progress_columns(void);
+
+/* Prints a line to standard error that stays above the progress; `quiet` is ignored. */
+void output_progress_note(const struct output *output, const char *line);
+
 /*
  * Prints the progress to standard error: on a terminal it replaces the previous progress line,
  * otherwise it is an ordinary line. NULL erases the line. While a reader stalls, only the newest

@@ -111,6 +111,20 @@ const char *units_format_rate(char text[UNITS_TEXT], uint64_t bytes_per_second)
 	return format(text, bytes_per_second, "/s");
 }
 
+const char *units_format_count(char text[UNITS_TEXT], uint64_t number)
+{
+	char digits[UNITS_TEXT];
+	size_t size = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number), used = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (i > 0 && (size - i) % 3 == 0)
+			text[used++] = ',';
+		text[used++] = digits[i];
+	}
+	text[used] = '\0';
+	return text;
+}
+
 const char *units_format_duration(char text[UNITS_TEXT], int64_t milliseconds)
 {
 	uint64_t left = milliseconds > 0 ? (uint64_t)milliseconds : 0;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Buffer size that the format functions need, including the terminator. */
-#define UNITS_TEXT 24
+#define UNITS_TEXT 28
 
 /*
  * Parses a size: decimal digits followed by nothing (bytes); K, M, G or T in either case, or KiB,
@@ -31,6 +31,9 @@ const char *units_format(char text[UNITS_TEXT], uint64_t bytes);
 
 /* Formats a rate in bytes per second: "83.5 MB/s". */
 const char *units_format_rate(char text[UNITS_TEXT], uint64_t bytes_per_second);
+
+/* Formats a number with commas: "5,000". */
+const char *units_format_count(char text[UNITS_TEXT], uint64_t number);
 
 /* Formats a duration: "40 ms", "2.5 s", "1:05", "3:07:12". Negative durations count as 0. */
 const char *units_format_duration(char text[UNITS_TEXT], int64_t milliseconds);

@@ -11,6 +11,8 @@
 
 struct meter {
 	bool wanted, running;
+	bool utf8;    /* the terminal shows UTF-8 */
+	bool resumed; /* what was already there was printed */
 	struct progress progress;
 	deadline_t next;
 };
@@ -20,7 +22,11 @@ void meter_init(struct meter *meter, const struct options *options);
 /* Milliseconds until the next line is due, or -1 if no line is due. busy: data may be moving. */
 int meter_next(struct meter *meter, bool busy);
 
-/* Prints a progress line: bytes of total, which may be PROGRESS_UNKNOWN. */
-void meter_show(struct meter *meter, const struct output *output, uint64_t bytes, uint64_t total);
+/*
+ * Prints a progress line and, before the first one of a transfer that resumes, a line with what was
+ * already there.
+ */
+void meter_show(
+	struct meter *meter, const struct output *output, const struct progress_state *state);
 
 #endif

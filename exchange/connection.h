@@ -30,6 +30,7 @@
 
 #include "base/deadline.h"
 #include "base/failure.h"
+#include "base/progress.h"
 #include "exchange/settings.h"
 #include "protocol/mode.h"
 #include "verbs/device.h"
@@ -114,10 +115,10 @@ const struct failure *connection_outcome(const struct connection *connection);
 bool connection_used_input(const struct connection *connection);
 
 /*
- * Reports the bytes moved so far in both directions, and the total or STREAM_SIZE_UNKNOWN. Any
+ * Returns the progress of both directions. A message counts only if neither side sends more. Any
  * thread.
  */
-void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total);
+struct progress_state connection_progress(struct connection *connection);
 
 /*
  * Returns the time (deadline_now()) at which data last moved, or 0 if none has. While the

@@ -161,14 +161,48 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		end);
 }
 
-void connection_progress(struct connection *connection, uint64_t *bytes, uint64_t *total)
+/* True if the peer sends more than a message, as far as known. */
+static bool receives_stream(const struct connection *connection)
 {
-	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
+	return (connection->sink && sink_has_output(connection->sink)) ||
+	       connection->theirs.size > SINK_TEXT_SIZE;
+}
 
-	*bytes = atomic_load_explicit(&connection->sent_bytes, memory_order_relaxed) +
-		 atomic_load_explicit(&connection->received_bytes, memory_order_relaxed);
-	*total = ours == STREAM_SIZE_UNKNOWN || theirs == STREAM_SIZE_UNKNOWN ? STREAM_SIZE_UNKNOWN
-									      : ours + theirs;
+/* Adds a direction that has this size; a tree's is known later. */
+static void add_stream(struct progress_state *state, uint64_t size, const struct tree_state *tree)
+{
+	if (size == STREAM_SIZE_UNKNOWN && tree->total > 0)
+		size = tree->total;
+	state->total = size == STREAM_SIZE_UNKNOWN || state->total == PROGRESS_UNKNOWN
+			       ? PROGRESS_UNKNOWN
+			       : state->total + size;
+	if (tree->file == 0 || state->file > 0)
+		return;
+	state->file = tree->file;
+	state->files = tree->files;
+	memcpy(state->name, tree->name, sizeof(state->name));
+}
+
+struct progress_state connection_progress(struct connection *connection)
+{
+	bool in = receives_stream(connection);
+	bool out = !source_is_text(connection->source) || !in;
+	struct tree_state tree = source_tree(connection->source);
+	struct progress_state state = {
+		.there = atomic_load(&connection->there_bytes),
+		.checking = atomic_load(&connection->checking),
+	};
+
+	if (out) {
+		state.moved = atomic_load(&connection->sent_bytes);
+		add_stream(&state, source_size(connection->source), &tree);
+	}
+	if (in || source_is_text(connection->source)) {
+		tree = connection->sink ? sink_tree(connection->sink) : (struct tree_state){0};
+		state.moved += atomic_load(&connection->received_bytes);
+		add_stream(&state, connection->theirs.size, &tree);
+	}
+	return state;
 }
 
 deadline_t connection_last_progress(struct connection *connection)
@@ -257,8 +291,7 @@ void connection_report(
 	/* A message has already been printed; only streams get a summary. */
 	if (connection->streaming && !source_is_text(connection->source))
 		print_summary(settings->output, &report, true);
-	if (connection->streaming &&
-		(sink_has_output(connection->sink) || connection->theirs.size > SINK_TEXT_SIZE))
+	if (connection->streaming && receives_stream(connection))
 		print_summary(settings->output, &report, false);
 }
 

@@ -226,8 +226,7 @@ void stream_arrived(struct connection *connection)
 
 	if (arrived > filled)
 		ring_fill(&connection->incoming_ring, (size_t)(arrived - filled));
-	atomic_store_explicit(&connection->received_bytes, connection->resuming_in.from + arrived,
-		memory_order_relaxed);
+	atomic_store_explicit(&connection->received_bytes, arrived, memory_order_relaxed);
 }
 
 /* True if all of the peer's data and its MSG_DONE have arrived. */
@@ -319,14 +318,18 @@ enum exchange_event stream_end_receiving(struct connection *connection)
  */
 void stream_record_progress(struct connection *connection)
 {
+	const struct resumption *out = &connection->resuming_out, *in = &connection->resuming_in;
 	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
 			    connection->receiver.credited + connection->exchange.delivered;
 
 	if (progress != connection->progress)
 		atomic_store(&connection->last_progress, deadline_now());
 	connection->progress = progress;
-	atomic_store_explicit(&connection->sent_bytes,
-		connection->resuming_out.from + connection->sender.announced, memory_order_relaxed);
+	atomic_store_explicit(
+		&connection->sent_bytes, connection->sender.announced, memory_order_relaxed);
+	atomic_store(&connection->there_bytes, out->from + in->from);
+	atomic_store(&connection->checking,
+		(out->possible && !out->start) || (in->possible && !in->start));
 	atomic_store(&connection->waits_for_source, connection->exchange.sent == SENDING_DATA);
 	atomic_store(&connection->waits_for_sink,
 		(connection->sink_knows_end && !connection->exchange.delivered) ||

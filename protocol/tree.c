@@ -57,6 +57,25 @@ int tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADER_SIZE]
 	return is_valid(entry) ? 0 : -EPROTO;
 }
 
+/* More files than this are unknown: see is_valid(). */
+#define FILES_MAX 999999999
+
+void tree_start_count(struct tree_entry *start, uint64_t total, uint64_t files)
+{
+	start->seconds = total <= INT64_MAX ? (int64_t)total : 0;
+	start->nanoseconds = files <= FILES_MAX ? (uint32_t)files : 0;
+}
+
+uint64_t tree_start_total(const struct tree_entry *start)
+{
+	return start->seconds > 0 ? (uint64_t)start->seconds : 0;
+}
+
+uint64_t tree_start_files(const struct tree_entry *start)
+{
+	return start->nanoseconds;
+}
+
 int tree_check_name(const char *name, size_t size)
 {
 	bool dots = size <= 2 && name[0] == '.' && name[size - 1] == '.';

@@ -39,6 +39,14 @@ void tree_encode(const struct tree_entry *entry, uint8_t header[TREE_HEADER_SIZE
 /* Decodes a header. Returns 0, or -EPROTO if a field is invalid for its kind. */
 int tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADER_SIZE]);
 
+/*
+ * In a TREE_START, the modification time is replaced by what the stream consists of: its bytes and
+ * its files, including symbolic links. Both are 0 if the sender does not say: release 0.1.
+ */
+void tree_start_count(struct tree_entry *start, uint64_t total, uint64_t files);
+uint64_t tree_start_total(const struct tree_entry *start);
+uint64_t tree_start_files(const struct tree_entry *start);
+
 /* Checks the peer's name of an entry. Returns 0, or -EPROTO if it is not a single component. */
 int tree_check_name(const char *name, size_t size);
 

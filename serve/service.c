@@ -119,7 +119,7 @@ static void forget_client(struct service *service, struct client *client)
 	client->served->clients--;
 	/* Bytes of finished clients count as progress while others are connected. */
 	if (--service->admission.clients == 0)
-		service->bytes_before = 0;
+		service->moved_before = service->there_before = 0;
 	free(client);
 }
 
@@ -225,11 +225,12 @@ static void free_client(struct service *service, struct client *client)
 {
 	struct connection *connection = client->connection;
 	const struct failure *outcome = connection_outcome(connection);
-	uint64_t bytes, total;
+	struct progress_state progress;
 
 	report(service, client, outcome);
-	connection_progress(connection, &bytes, &total);
-	service->bytes_before += bytes;
+	progress = connection_progress(connection);
+	service->moved_before += progress.moved;
+	service->there_before += progress.there;
 	service->admission.used_input |= connection_used_input(connection);
 	if (failure_is_set(outcome) && client->admitted && service->first_error == STATUS_OK)
 		service->first_error = explain_status(outcome);
@@ -611,20 +612,28 @@ bool service_is_exchanging(const struct service *service)
 	return !TAILQ_EMPTY(&service->clients[CLIENT_EXCHANGING]);
 }
 
-void service_progress(const struct service *service, uint64_t *bytes, uint64_t *total)
+struct progress_state service_progress(const struct service *service)
 {
-	struct client *client;
-	uint64_t its_bytes, its_total;
+	const struct client *first = TAILQ_FIRST(&service->clients[CLIENT_EXCHANGING]), *client;
+	struct progress_state sum = {0}, its;
 
-	*bytes = service->bytes_before;
-	*total = *bytes;
-	TAILQ_FOREACH (client, &service->clients[CLIENT_EXCHANGING], next) {
-		connection_progress(client->connection, &its_bytes, &its_total);
-		*bytes += its_bytes;
-		*total = its_total == STREAM_SIZE_UNKNOWN || *total == STREAM_SIZE_UNKNOWN
-				 ? STREAM_SIZE_UNKNOWN
-				 : *total + its_total;
-	}
+	/* With several clients, there is no current file, and some may move while others check. */
+	if (first && !TAILQ_NEXT(first, next))
+		sum = connection_progress(first->connection);
+	else
+		TAILQ_FOREACH (client, &service->clients[CLIENT_EXCHANGING], next) {
+			its = connection_progress(client->connection);
+			sum.moved += its.moved;
+			sum.there += its.there;
+			sum.total = its.total == PROGRESS_UNKNOWN || sum.total == PROGRESS_UNKNOWN
+					    ? PROGRESS_UNKNOWN
+					    : sum.total + its.total;
+		}
+	sum.moved += service->moved_before;
+	sum.there += service->there_before;
+	if (sum.total != PROGRESS_UNKNOWN)
+		sum.total += service->moved_before + service->there_before;
+	return sum;
 }
 
 void service_end_clients(struct service *service, const struct failure *reason, bool events_lost)

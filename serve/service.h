@@ -58,9 +58,10 @@ struct service {
 	struct opener *opener; /* started for the first client that is sent the input */
 	struct client_queue clients[CLIENT_STATES];
 	struct admission admission;
-	struct client_log log;        /* of refused clients and failed sessions */
-	uint64_t admitted;            /* clients so far, for --count */
-	uint64_t bytes_before;        /* moved by clients that have been freed */
+	struct client_log log; /* of refused clients and failed sessions */
+	uint64_t admitted;     /* clients so far, for --count */
+	/* Bytes of clients that have been freed while others are connected. */
+	uint64_t moved_before, there_before;
 	enum exit_status first_error; /* of the first client that failed */
 	bool stuck;                   /* a device was removed, and the server must stop */
 };
@@ -89,8 +90,8 @@ int service_next_deadline(struct service *service);
 /* True while a client is exchanging data. */
 bool service_is_exchanging(const struct service *service);
 
-/* Bytes moved by clients so far, and the total once the running exchanges are complete. */
-void service_progress(const struct service *service, uint64_t *bytes, uint64_t *total);
+/* Returns the progress of all clients since the service was last without any. */
+struct progress_state service_progress(const struct service *service);
 
 /* Stops accepting clients and refuses those whose input is being opened; others may finish. */
 void service_stop_listening(struct service *service);

@@ -166,12 +166,18 @@ static int open_in(struct output_file *file, const char *path, char *why)
 	return open_hidden(file, why);
 }
 
-static int open_tree(struct output_file *file, const char *path, char *why)
+static int open_tree(struct output_file *file, const char *path,
+	const struct output_file_offer *offer, char *why)
 {
+	int error;
+
 	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (file->directory < 0)
 		return refuse(file, -errno, "", why);
-	return tree_output_open(&file->tree, file->directory, file->name, file->force, why);
+	error = tree_output_open(&file->tree, file->directory, file->name, file->force, why);
+	if (!error)
+		tree_output_count_in(file->tree, offer->progress);
+	return error;
 }
 
 static int open_in_directory(struct output_file *file, const char *path,
@@ -183,7 +189,7 @@ static int open_in_directory(struct output_file *file, const char *path,
 		return refuse(file, error, "", why);
 	snprintf(file->path, sizeof(file->path), "%s%s%s", path,
 		path[strlen(path) - 1] == '/' ? "" : "/", file->name);
-	return offer->tree ? open_tree(file, path, why) : open_in(file, path, why);
+	return offer->tree ? open_tree(file, path, offer, why) : open_in(file, path, why);
 }
 
 /* Creates the hidden file in the directory of path. */

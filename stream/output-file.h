@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "stream/file-name.h"
+#include "stream/tree-progress.h"
 
 /* Sizes from which an interrupted transfer leaves its data to be resumed, in bytes. */
 #define OUTPUT_FILE_RESUMED (UINT64_C(64) << 20)
@@ -47,10 +48,11 @@ struct output_file_options {
 struct output_file_offer {
 	const void *name; /* not terminated; may be NULL if size is 0 */
 	size_t size;
-	const char *fallback; /* local name, if the peer gives none */
-	uint64_t total;       /* bytes, if the transfer can resume; otherwise 0 */
-	uint64_t storage;     /* bytes of storage that the file needs, 0 if unknown */
-	bool tree;            /* a tree stream (protocol/tree.h) instead of a file */
+	const char *fallback;           /* local name, if the peer gives none */
+	uint64_t total;                 /* bytes, if the transfer can resume; otherwise 0 */
+	uint64_t storage;               /* bytes of storage that the file needs, 0 if unknown */
+	bool tree;                      /* a tree stream (protocol/tree.h) instead of a file */
+	struct tree_progress *progress; /* of a tree stream, may be NULL; outlives the file */
 };
 
 /*

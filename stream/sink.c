@@ -61,6 +61,7 @@ struct sink {
 	char kept[FILE_NAME_MAX + 1];
 	char path[PATH_MAX];
 	unsigned long entries; /* of a tree stream */
+	struct tree_progress tree_progress;
 
 	_Atomic enum sink_state state;
 };
@@ -72,6 +73,7 @@ int sink_open(struct sink **result, const struct output_file_options *options, u
 	if (!sink)
 		return -ENOMEM;
 	sink->worker.stop_fd = -1;
+	sink->tree_progress = (struct tree_progress)TREE_PROGRESS_INITIAL;
 	sink->options = options;
 	sink->total = size;
 	sink->threaded = options->output || size > SINK_TEXT_SIZE;
@@ -300,6 +302,7 @@ void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool r
 	sink->resumes = resumes;
 	sink->offer = *offer;
 	sink->offer.name = sink->name;
+	sink->offer.progress = &sink->tree_progress;
 	if (sink->offer.size > sizeof(sink->name))
 		sink->offer.size = sizeof(sink->name);
 	memcpy(sink->name, offer->name, sink->offer.size);
@@ -356,6 +359,11 @@ const char *sink_name(const struct sink *sink)
 unsigned long sink_entries(const struct sink *sink)
 {
 	return sink->entries;
+}
+
+struct tree_state sink_tree(struct sink *sink)
+{
+	return tree_progress_state(&sink->tree_progress);
 }
 
 const char *sink_path(const struct sink *sink)

@@ -19,6 +19,7 @@
 #include "protocol/digest.h"
 #include "stream/output-file.h"
 #include "stream/ring.h"
+#include "stream/tree-progress.h"
 
 /* Maximum size of a text in bytes, as in the tutorial. */
 #define SINK_TEXT_SIZE 1024
@@ -93,6 +94,9 @@ const char *sink_name(const struct sink *sink);
  * SINK_VERIFIED.
  */
 unsigned long sink_entries(const struct sink *sink);
+
+/* Of a stored tree stream, what it consists of and which file arrives; otherwise 0. Any thread. */
+struct tree_state sink_tree(struct sink *sink);
 
 /* The path of the stored file, "" if none was stored. Valid in state SINK_VERIFIED. */
 const char *sink_path(const struct sink *sink);

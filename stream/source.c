@@ -25,12 +25,13 @@
 struct source {
 	const void *text;        /* NULL: the input is a file */
 	struct tree_input *tree; /* the input is a tree, or NULL */
-	const char *fifo;        /* path of a FIFO that is not open yet, or NULL */
-	int descriptor;          /* -1: not open yet */
-	bool regular;            /* reads never wait for a writer */
-	uint64_t size;           /* or STREAM_SIZE_UNKNOWN */
-	uint64_t storage;        /* bytes that the file needs at the peer, 0 if unknown */
-	char name[256];          /* base name */
+	struct tree_progress tree_progress;
+	const char *fifo; /* path of a FIFO that is not open yet, or NULL */
+	int descriptor;   /* -1: not open yet */
+	bool regular;     /* reads never wait for a writer */
+	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
+	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
+	char name[256];   /* base name */
 	struct ring *ring;
 	size_t most; /* bytes per read */
 	struct worker worker;
@@ -133,6 +134,7 @@ static struct source *new_source(void)
 
 	if (source) {
 		source->worker.stop_fd = -1;
+		source->tree_progress = (struct tree_progress)TREE_PROGRESS_INITIAL;
 		source->descriptor = STDIN_FILENO;
 	}
 	return source;
@@ -155,6 +157,7 @@ int source_open_tree(struct source **result, const char *const paths[], unsigned
 		source_close(source);
 		return error;
 	}
+	tree_input_count_in(source->tree, &source->tree_progress);
 	snprintf(source->name, sizeof(source->name), "%s", tree_input_name(source->tree));
 	*result = source;
 	return 0;
@@ -227,6 +230,11 @@ uint64_t source_storage(const struct source *source)
 const char *source_name(const struct source *source)
 {
 	return source->name;
+}
+
+struct tree_state source_tree(struct source *source)
+{
+	return tree_progress_state(&source->tree_progress);
 }
 
 bool source_is_text(const struct source *source)

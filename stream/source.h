@@ -17,6 +17,7 @@
 #include "base/worker.h"
 #include "protocol/digest.h"
 #include "stream/ring.h"
+#include "stream/tree-progress.h"
 
 /* The size of a stream whose end is not known yet; this value is also used on the wire. */
 #define STREAM_SIZE_UNKNOWN UINT64_MAX
@@ -55,6 +56,9 @@ uint64_t source_storage(const struct source *source);
 
 /* The base name of the file, or of the first file or folder of a tree; "" if there is none. */
 const char *source_name(const struct source *source);
+
+/* Of a tree, what it consists of and which file is being read; otherwise 0. Any thread. */
+struct tree_state source_tree(struct source *source);
 
 /* True if the source is a text. */
 bool source_is_text(const struct source *source);

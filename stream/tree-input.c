@@ -43,6 +43,7 @@ struct tree_input {
 	unsigned int depth;       /* open folders */
 	uint64_t listed;          /* bytes of the lists of entries, taken from the memory budget */
 	bool started;             /* the first entry was sent */
+	struct tree_progress *progress; /* the caller's, or NULL */
 
 	uint8_t pending[TREE_HEADER_SIZE + TREE_NAME_MAX + TREE_LINK_MAX + 1];
 	size_t pending_size, pending_used;
@@ -146,6 +147,11 @@ void tree_input_close(struct tree_input *input)
 		close(input->file);
 	memory_budget_return(input->listed, input->listed);
 	free(input);
+}
+
+void tree_input_count_in(struct tree_input *input, struct tree_progress *progress)
+{
+	input->progress = progress;
 }
 
 const char *tree_input_name(const struct tree_input *input)
@@ -276,20 +282,36 @@ static int walk_on(struct tree_input *input, FTSENT **found, char *why)
 	}
 }
 
-/* Adds up the storage that all files need. Returns 0 or -errno. */
-static int sum_up(struct tree_input *input, int stop_fd, uint64_t *storage, char *why)
+/* The bytes of an entry in the stream; of a folder, without those of its entries. */
+static uint64_t size_of(const FTSENT *found, const struct root *root)
 {
+	const char *name = found->fts_level == FTS_ROOTLEVEL ? root->name : found->fts_name;
+	uint64_t size = TREE_HEADER_SIZE;
+
+	if (found->fts_info == FTS_DP)
+		return size;
+	size += strlen(name);
+	return found->fts_info == FTS_D ? size : size + (uint64_t)found->fts_statp->st_size;
+}
+
+/* Adds up files, bytes and storage for the stream's first entry. Returns 0 or -errno. */
+static int sum_up(struct tree_input *input, int stop_fd, struct tree_entry *start, char *why)
+{
+	uint64_t total = TREE_HEADER_SIZE, files = 0;
 	FTSENT *found;
 	int result;
 
-	*storage = 0;
 	while ((result = walk_on(input, &found, why)) > 0) {
 		if (is_stopped(stop_fd))
 			return -ECANCELED;
 		if (found->fts_info == FTS_F)
-			*storage += storage_of(found->fts_statp);
+			start->size += storage_of(found->fts_statp);
+		total += size_of(found, &input->roots[input->next - 1]);
+		files += found->fts_info != FTS_D && found->fts_info != FTS_DP;
 	}
 	input->next = 0;
+	tree_start_count(start, total, files);
+	tree_progress_plan(input->progress, total, files);
 	return result;
 }
 
@@ -341,6 +363,7 @@ static int send_file(struct tree_input *input, const FTSENT *found, const char *
 	entry = entry_of(TREE_FILE, name, &status);
 	entry.size = input->left = (uint64_t)status.st_size;
 	snprintf(input->file_name, sizeof(input->file_name), "%s", path);
+	tree_progress_count(input->progress, path, entry.size);
 	send_entry(input, &entry, name, NULL);
 	return 0;
 }
@@ -357,6 +380,7 @@ static int send_link(struct tree_input *input, const FTSENT *found, const char *
 	if (length == 0 || length > TREE_LINK_MAX)
 		return cannot_read(why, path, strerror(ENAMETOOLONG), -ENAMETOOLONG);
 	entry.size = (uint64_t)length;
+	tree_progress_count(input->progress, path, 0);
 	send_entry(input, &entry, name, target);
 	return 0;
 }
@@ -384,7 +408,7 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 	if (!input->started) {
 		struct tree_entry start = {.kind = TREE_START};
 
-		result = sum_up(input, stop_fd, &start.size, why);
+		result = sum_up(input, stop_fd, &start, why);
 		if (result < 0)
 			return result;
 		input->started = true;

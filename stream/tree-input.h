@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/worker.h"
+#include "stream/tree-progress.h"
 
 struct tree_input;
 
@@ -26,13 +27,19 @@ int tree_input_open(struct tree_input **input, const char *const paths[], unsign
 /* Closes everything. NULL is allowed. */
 void tree_input_close(struct tree_input *input);
 
+/*
+ * Counts the stream's files there, which must outlive the tree input. Call it before
+ * tree_input_read().
+ */
+void tree_input_count_in(struct tree_input *input, struct tree_progress *progress);
+
 /* The name of the first input. */
 const char *tree_input_name(const struct tree_input *input);
 
 /*
- * Reads the next bytes of the stream; the first call walks all inputs to sum up the storage that
- * they need, unless stop_fd becomes readable. Returns the number of bytes, 0 at the end, or -errno:
- * -ECANCELED...
+ * Reads the next bytes of the stream; the first call walks all inputs to sum up files, bytes and
+ * the storage that they need, unless stop_fd becomes readable. Returns the number of bytes, 0 at
+ * the end, or -errno: -ECANCELED...
  */
 ssize_t tree_input_read(struct tree_input *input, void *buffer, size_t size, int stop_fd,
 	char why[WORKER_WHY_SIZE]);

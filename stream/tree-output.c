@@ -58,8 +58,9 @@ struct tree_output {
 	int file;       /* the file being written, or -1 */
 	off_t position; /* bytes of it so far */
 
-	bool started;        /* the first entry has arrived */
-	unsigned long count; /* entries in the hidden folder */
+	bool started;                   /* the first entry has arrived */
+	unsigned long count;            /* entries in the hidden folder */
+	struct tree_progress *progress; /* the caller's, or NULL */
 };
 
 _Static_assert(FILE_NAME_MAX >= TREE_NAME_MAX, "a name fits");
@@ -116,6 +117,11 @@ int tree_output_open(struct tree_output **result, int directory, const char *nam
 	}
 	*result = output;
 	return 0;
+}
+
+void tree_output_count_in(struct tree_output *output, struct tree_progress *progress)
+{
+	output->progress = progress;
 }
 
 /* Sets permissions and time, which some file systems do not support. */
@@ -246,6 +252,8 @@ static int start_stream(struct tree_output *output, char *why)
 	int error = storage_check(output->directory, output->entry.size, hint);
 
 	output->started = true;
+	tree_progress_plan(output->progress, tree_start_total(&output->entry),
+		tree_start_files(&output->entry));
 	return error ? refuse(output, error, hint, why) : 0;
 }
 
@@ -265,9 +273,11 @@ static int begin_entry(struct tree_output *output, char *why)
 	case TREE_LEAVE:
 		return leave_folder(output, why);
 	case TREE_LINK:
+		tree_progress_count(output->progress, output->path, 0);
 		output->part = PART_TARGET;
 		return 0;
 	case TREE_FILE:
+		tree_progress_count(output->progress, output->path, output->entry.size);
 		error = start_file(output, why);
 		if (error || output->entry.size > 0) {
 			output->part = PART_DATA;

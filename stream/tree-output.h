@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "stream/file-name.h"
+#include "stream/tree-progress.h"
 
 struct tree_output;
 
@@ -28,6 +29,12 @@ struct tree_output;
  */
 int tree_output_open(struct tree_output **output, int directory, const char *name, bool force,
 	char why[OUTPUT_FILE_WHY_SIZE]);
+
+/*
+ * Counts the stream's files there, which must outlive the output. Call it before
+ * tree_output_write().
+ */
+void tree_output_count_in(struct tree_output *output, struct tree_progress *progress);
 
 /* Takes the next bytes of the stream. After a failure, the output can only be closed. */
 int tree_output_write(

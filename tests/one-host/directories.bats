@@ -60,6 +60,46 @@ same_tree() {
 	done
 }
 
+# on_terminal COLUMNS COMMAND...: runs the command on a terminal, whose output goes to $DIR/screen, and its
+# process ID to $DIR/pid.
+on_terminal() {
+	local columns=$1
+	shift
+	script -qefc "stty cols $columns && echo \$\$ >${DIR@Q}/pid && exec ${*@Q}" "$DIR/screen" >/dev/null </dev/null
+}
+
+# lines FILE PATTERN N: at least N lines in the file match.
+lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
+
+# The test ends the transfers, which would take minutes.
+@test "progress of a directory shows the total and the current file, on a terminal or on request" {
+	local total='of 21\.47 GB .* left  3 of 4: tree/large$'
+	mkdir -p "$DIR/from/tree" "$DIR/in"
+	truncate -s 20G "$DIR/from/tree/large"
+	: >"$DIR/from/tree/a"
+	ln -s a "$DIR/from/tree/b"
+	: >"$DIR/from/tree/z"
+	start_server --progress --output "$DIR/in" write
+	on_terminal 80 "$PAIR_BIN/rdma-client" --input "$DIR/from/tree" write "$ADDRESS" "$PORT" &
+	CLIENTS=($!)
+	wait_line "$DIR/screen" "[0-9] % .*$(printf '\r')"'.* % .*B '"${total%\$}"
+	wait_line "$ERRORS" "^rdma-server: 0 %  .*B $total"
+	kill -INT "$(<"$DIR/pid")"
+	exits_with 130 "${CLIENTS[0]}"
+	# A pipe and a file get none.
+	wait_until is_empty "$DIR/in"
+	: >"$ERRORS"
+	"$PAIR_BIN/rdma-client" --input "$DIR/from/tree" write "$ADDRESS" "$PORT" > >(cat >"$OUT") 2> >(cat >"$ERR") &
+	CLIENTS=($!)
+	wait_until lines "$ERRORS" "^rdma-server: 0 %  .*B $total" 3
+	[ ! -s "$ERR" ]
+	kill -INT "${CLIENTS[0]}"
+	exits_with 130 "${CLIENTS[0]}"
+	has_not "$ERR" ' left'
+	has_not "$OUT" ' left'
+	stop_server
+}
+
 @test "directories and several files need a directory at the receiver" {
 	mkdir -p "$DIR/a" "$DIR/in"
 	printf 1 >"$DIR/a/f"

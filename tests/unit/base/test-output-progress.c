@@ -90,6 +90,26 @@ static void keeps_progress_within_one_line(void **state)
 	}
 }
 
+static int show_wide_progress(void)
+{
+	show(&plain, "[██▌ ] 1234567890123456789012345678901234567890");
+	output_progress_note(&plain, "a note");
+	show(&plain, "[███ ] 60 %");
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+/* A character of several bytes takes one column; a note stays above the progress. */
+static void counts_characters_and_keeps_notes(void **state)
+{
+	(void)state;
+	run_on_terminal(show_wide_progress, true, 20);
+	assert_string_equal(printed.error, "[██▌ ] 123456789012" ERASE "a note\n[███ ] 60 %" ERASE);
+	run(show_wide_progress, NULL);
+	assert_string_equal(printed.error,
+		"prog: [██▌ ] 1234567890123456789012345678901234567890\nprog: a note\n"
+		"prog: [███ ] 60 %\n");
+}
+
 /* Returns 0 if only the newest progress line is queued. */
 static int show_progress_without_a_reader(void)
 {
@@ -169,6 +189,7 @@ int main(void)
 		cmocka_unit_test(shows_progress_in_place_on_a_terminal),
 		cmocka_unit_test(prints_progress_as_lines_without_a_terminal),
 		cmocka_unit_test(keeps_progress_within_one_line),
+		cmocka_unit_test(counts_characters_and_keeps_notes),
 		cmocka_unit_test(keeps_the_newest_progress_for_a_paused_reader),
 		cmocka_unit_test(erases_progress_before_lines_from_any_thread),
 	};

@@ -155,6 +155,24 @@ static void formats_amounts_and_rates(void **state)
 	}
 }
 
+static void formats_counts(void **state)
+{
+	static const struct {
+		uint64_t number;
+		const char *text;
+	} cases[] = {{0, "0"}, {999, "999"}, {1000, "1,000"}, {12345, "12,345"},
+		{123456, "123,456"}, {1234567, "1,234,567"},
+		{UINT64_MAX, "18,446,744,073,709,551,615"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char text[UNITS_TEXT];
+
+		assert_ptr_equal(units_format_count(text, cases[i].number), text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
 static void formats_durations(void **state)
 {
 	static const struct {
@@ -200,6 +218,7 @@ int main(void)
 		cmocka_unit_test(rejects_sizes_out_of_range),
 		cmocka_unit_test(accepts_both_limits_of_the_range),
 		cmocka_unit_test(formats_amounts_and_rates),
+		cmocka_unit_test(formats_counts),
 		cmocka_unit_test(formats_durations),
 	};
 

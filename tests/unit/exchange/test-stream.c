@@ -299,24 +299,28 @@ static void the_verdict_waits_for_the_output(void **state)
 	}
 }
 
-/* Progress counts both directions. The total is known if both ends know theirs. */
+/* Progress counts streams, not the messages of an end that sends no more. */
 static void progress_is_counted(void **state)
 {
 	struct pair pair = {.active = {.mode = MODE_WRITE}};
 	struct stream stream;
-	uint64_t bytes, total, before = 0;
+	struct progress_state now;
+	uint64_t before = 0;
 
 	(void)state;
 	make_stream(&stream, &pair.active, 50000, 1);
 	pair.active.chunk = pair.passive.chunk = 1000;
 	pair_start(&pair);
 	do {
-		connection_progress(pair.active.connection, &bytes, &total);
-		assert_int_equal(total, 50000 + sizeof("ours"));
-		assert_in_range(bytes, before, total);
-		before = bytes;
+		now = connection_progress(pair.active.connection);
+		assert_int_equal(now.total, 50000);
+		assert_in_range(now.moved, before, now.total);
+		before = now.moved;
 	} while (pair_step(&pair, 10));
-	assert_int_equal(bytes, total);
+	assert_int_equal(now.moved, now.total);
+	assert_int_equal(now.there, 0);
+	assert_false(now.checking);
+	assert_int_equal(now.file, 0);
 	pair_close(&pair);
 	pair_stop(&pair);
 	close(stream.file);
@@ -371,6 +375,7 @@ static void a_file_that_is_there_is_not_sent_again(void **state)
 		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
 		struct fixture *sender = i & 2 ? &pair.passive : &pair.active;
 		struct fixture *receiver = i & 2 ? &pair.active : &pair.passive;
+		struct progress_state now[2];
 		struct stream stream;
 
 		make_stream(&stream, sender, 50000, i);
@@ -387,6 +392,14 @@ static void a_file_that_is_there_is_not_sent_again(void **state)
 		assert_int_equal(fixture_count(sender, MSG_START), 1);
 		assert_int_equal(fixture_last(receiver, MSG_HAVE).length, i / 4 ? 50000 : 0);
 		assert_int_equal(fixture_last(sender, MSG_START).length, i / 4 == 1 ? 50000 : 0);
+		now[0] = connection_progress(pair.active.connection);
+		now[1] = connection_progress(pair.passive.connection);
+		for (unsigned int end = 0; end < 2 && i / 4 < 2; end++) {
+			assert_int_equal(now[end].moved, i / 4 ? 0 : 50000);
+			assert_int_equal(now[end].there, i / 4 ? 50000 : 0);
+			assert_int_equal(now[end].total, 50000);
+			assert_false(now[end].checking);
+		}
 		pair_close(&pair);
 		connection_report(pair.active.connection, STATUS_OK, NULL, false);
 		connection_report(pair.passive.connection, STATUS_OK, NULL, false);

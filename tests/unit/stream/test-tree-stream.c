@@ -241,6 +241,45 @@ static void inputs_that_cannot_be_sent_are_named(void **state)
 	}
 }
 
+/* Both ends know the total from the start and the current file from its first byte. */
+static void both_ends_know_what_the_stream_consists_of(void **state)
+{
+	static const char *const paths[] = {"a"};
+	struct tree_progress sent = TREE_PROGRESS_INITIAL, stored = TREE_PROGRESS_INITIAL;
+	struct tree_input *input;
+	struct tree_state ours, theirs;
+	ssize_t got = 1;
+
+	(void)state;
+	make_tree();
+	stream.size = 0;
+	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+	tree_input_count_in(input, &sent);
+	assert_int_equal(open_tree(false), 0);
+	tree_output_count_in(output, &stored);
+	while (got > 0) {
+		got = tree_input_read(input, stream.bytes, 1, -1, input_why);
+		assert_in_range(got, 0, 1);
+		assert_int_equal(tree_output_write(output, stream.bytes, (size_t)got, why), 0);
+		stream.size += (size_t)got;
+		ours = tree_progress_state(&sent);
+		theirs = tree_progress_state(&stored);
+		assert_true(ours.files > 0);
+		assert_in_range(ours.file, theirs.file, theirs.file + 1);
+		if (ours.file == theirs.file)
+			assert_string_equal(ours.name, theirs.name);
+	}
+	assert_int_equal(ours.total, stream.size);
+	assert_int_equal(ours.file, ours.files);
+	assert_int_equal(theirs.total, ours.total);
+	assert_int_equal(theirs.files, ours.files);
+	assert_int_equal(theirs.bytes, ours.bytes);
+	assert_true(theirs.bytes < theirs.total);
+	tree_input_close(input);
+	close_tree();
+	chmod("a/inner", 0700);
+}
+
 static void a_walk_can_be_stopped(void **state)
 {
 	static const char *const paths[] = {"a"};
@@ -653,6 +692,7 @@ int main(void)
 		OUTPUT_FILE_TEST(special_bits_are_not_sent),
 		OUTPUT_FILE_TEST(a_folder_is_named_after_its_path),
 		OUTPUT_FILE_TEST(inputs_that_cannot_be_sent_are_named),
+		OUTPUT_FILE_TEST(both_ends_know_what_the_stream_consists_of),
 		OUTPUT_FILE_TEST(a_walk_can_be_stopped),
 		OUTPUT_FILE_TEST(invalid_streams_are_refused),
 		OUTPUT_FILE_TEST(nothing_is_created_through_a_link),
