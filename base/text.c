@@ -118,6 +118,17 @@ void text_append(char *text, size_t size, const char *format, ...)
 	va_end(arguments);
 }
 
+size_t text_fit(const char *text, size_t room)
+{
+	size_t length = strlen(text), end = room;
+
+	if (length <= room)
+		return length;
+	while (end > 0 && text[end] != ' ')
+		end--;
+	return end > 0 ? end : room;
+}
+
 void text_printable(char *text)
 {
 	for (; *text; text++)

@@ -38,6 +38,13 @@ void text_quote(char *text, const char *word);
 void text_append(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Returns how many bytes of the text fit into this room: all, or whole words with a blank after
+ * them; if not even a word fits, as much as fits. To print the rest, skip its leading blanks. Any
+ * thread.
+ */
+size_t text_fit(const char *text, size_t room);
+
 /* Replaces every byte that is not printable ASCII by '?', for text that is only displayed. */
 void text_printable(char *text);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "diagnose/inventory-report.h"
 #include "diagnose/screen.h"
 
@@ -22,25 +23,13 @@ struct part {
 	enum output_color color;
 };
 
-/* Returns how much of the text fits: whole words, if possible. */
-static size_t fitting(const char *text, size_t room)
-{
-	size_t length = strlen(text), end = room;
-
-	if (length <= room)
-		return length;
-	while (end > 0 && text[end] != ' ')
-		end--;
-	return end > 0 ? end : room;
-}
-
 /* Prints a line. On a terminal, what does not fit continues below, indented. */
 static void print_line(
 	const struct output *output, const char *line, size_t indent, struct part part)
 {
 	unsigned int columns = output_columns(output);
 	size_t room = columns >= COLUMNS_MIN ? columns : SIZE_MAX;
-	size_t size = fitting(line, room);
+	size_t size = text_fit(line, room);
 	char first[INVENTORY_LINE + 1024];
 
 	snprintf(first, sizeof(first), "%.*s", (int)size, line);
@@ -49,7 +38,7 @@ static void print_line(
 	output_colored_line(output, first, part.start, part.length, part.color);
 	for (line += size; *line; line += size) {
 		line += strspn(line, " ");
-		size = fitting(line, room - indent);
+		size = text_fit(line, room - indent);
 		output_line(output, "%*s%.*s", (int)indent, "", (int)size, line);
 	}
 }

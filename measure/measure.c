@@ -1,29 +1,46 @@
 /*
  * `rdma-client bandwidth` and `latency`: connects the threads, runs a test per message size and
- * prints the results. The main thread owns struct measurement, which contains the results and all
+ * has the results printed. The main thread owns struct measurement, which contains the results and all
  * threads' connections. The other threads run only during a test, each on its own connection.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/explain.h"
 #include "base/json-document.h"
 #include "cli/startup.h"
 #include "measure/measure.h"
 #include "measure/parameters.h"
+#include "measure/screen.h"
 #include "measure/waiting.h"
 
 /* Minimum duration in milliseconds of a trial that compares spinning with sleeping. */
 #define TRIAL_MS 50
 
-/* Runs a test and counts its operations with wrong data. */
-static int run(struct measurement *measurement, const struct test_parameters *parameters,
-	struct measured *measured)
+/* The percentile that the best result is chosen by. */
+#define MEDIAN 0.5
+
+static void show_running(void *context, uint64_t now)
 {
+	screen_show_running(context, now);
+}
+
+/*
+ * Runs a test and counts its operations with wrong data. The phase is NULL for the measured test,
+ * and what is done before it for the others.
+ */
+static int run(struct measurement *measurement, const struct test_parameters *parameters,
+	const char *phase, struct measured *measured)
+{
+	struct screen_test running = {measurement, parameters, phase, 0};
+	struct perf_test *first = &measurement->threads.members[0].test;
 	struct test_parameters own = *parameters;
 
 	if (parameters_need_immediate(measurement, parameters))
 		own.wait = TEST_SPIN_IMMEDIATE;
+	first->show = show_running;
+	first->show_context = &running;
 	if (test_threads_run(&measurement->threads, &own, measured, &measurement->latency))
 		return -1;
 	measurement->wrong_here += measured->ours.wrong;
@@ -45,7 +62,7 @@ static int try_both(struct measurement *measurement, const struct test_parameter
 		trial.milliseconds = TRIAL_MS;
 	for (unsigned int i = 0; i < WAITING_TRIALS; i++) {
 		trial.wait = waiting_of_trial(i);
-		if (run(measurement, &trial, &measured))
+		if (run(measurement, &trial, "choosing how to wait", &measured))
 			return -1;
 		rates[i] = measurement_rate(&measured);
 	}
@@ -86,24 +103,35 @@ static int warm_up(struct measurement *measurement, const struct test_parameters
 
 	warm.operations = 0;
 	warm.milliseconds = (uint32_t)measurement->options->measure.warm_up;
-	return warm.milliseconds ? run(measurement, &warm, &measured) : 0;
+	return warm.milliseconds ? run(measurement, &warm, "warming up", &measured) : 0;
+}
+
+/* Remembers the best results. */
+static void compare_with_best(struct measurement *measurement, const struct measured *measured)
+{
+	double rate = measurement_rate(measured);
+	uint64_t median;
+
+	if (rate > measurement->best) {
+		measurement->best = rate;
+		measurement->best_size = measured->parameters.size;
+	}
+	if (!measured->latency)
+		return;
+	median = histogram_percentile(measured->latency, MEDIAN);
+	if (measurement->lowest == 0 || median < measurement->lowest) {
+		measurement->lowest = median;
+		measurement->lowest_size = measured->parameters.size;
+	}
 }
 
 /* Prints one result and keeps it for the JSON document. */
 static void show(struct measurement *measurement, const struct measured *measured)
 {
-	const struct options *options = measurement->options;
-	char line[MEASUREMENT_LINE];
-	size_t bar = 0;
-
-	for (unsigned int i = 0; measurement_row(line, options, measured, i); i++)
-		output_line(&measurement->output, "%s", line);
-	while (options->measure.histogram && measurement_bar(line, &measurement->latency, &bar))
-		output_line(&measurement->output, "%s", line);
-	if (measurement_rate(measured) > measurement->best)
-		measurement->best = measurement_rate(measured);
-	document_append(
-		measurement->results, measurement_json(measured, options->measure.histogram));
+	screen_print_result(measurement, measured);
+	compare_with_best(measurement, measured);
+	document_append(measurement->results,
+		measurement_json(measured, measurement->options->measure.histogram));
 }
 
 static const char *value(const struct facts *facts, const char *name)
@@ -111,40 +139,6 @@ static const char *value(const struct facts *facts, const char *name)
 	const char *known = facts_value(facts, name);
 
 	return known ? known : "unknown";
-}
-
-static void show_end(
-	const struct measurement *measurement, const char *where, const struct facts *facts)
-{
-	output_line(&measurement->output,
-		"%s %s port %s (%s), link %s, RDMA MTU %s, GID %s, NUMA node %s, thread on node %s",
-		where, value(facts, "device"), value(facts, "port"), value(facts, "driver"),
-		value(facts, "rate"), value(facts, "rdma mtu"), value(facts, "gid type"),
-		value(facts, "numa node"), value(facts, "thread numa node"));
-}
-
-static void show_tuning(
-	const struct measurement *measurement, const char *where, const struct facts *facts)
-{
-	output_detail(&measurement->output,
-		"%s DSCP %s, relaxed ordering %s, huge pages %s, processors %s, completion vector "
-		"%s",
-		where, value(facts, "dscp"), value(facts, "relaxed ordering"),
-		value(facts, "huge pages"),
-		facts_value(facts, "processors") ? value(facts, "processors") : "any",
-		value(facts, "completion vector"));
-}
-
-static void show_head(const struct measurement *measurement)
-{
-	char line[MEASUREMENT_LINE];
-
-	show_end(measurement, "local: ", &measurement->ours);
-	show_end(measurement, "remote:", &measurement->theirs);
-	show_tuning(measurement, "local: ", &measurement->ours);
-	show_tuning(measurement, "remote:", &measurement->theirs);
-	for (unsigned int i = 0; measurement_head(line, measurement->options, i); i++)
-		output_line(&measurement->output, "%s", line);
 }
 
 /* Reads the counters of both ports. */
@@ -163,16 +157,13 @@ static int read_counters(
 static int count(struct measurement *measurement)
 {
 	struct counters ours, theirs;
-	char here[COUNTERS_TEXT_MAX], there[COUNTERS_TEXT_MAX];
 
 	if (read_counters(measurement, &ours, &theirs))
 		return -1;
 	counters_difference(&measurement->our_counters, &ours, &measurement->our_counters);
 	counters_difference(&measurement->their_counters, &theirs, &measurement->their_counters);
 	measurement->counted = true;
-	counters_describe(&measurement->our_counters, here, sizeof(here));
-	counters_describe(&measurement->their_counters, there, sizeof(there));
-	output_line(&measurement->output, "local counters: %s; remote counters: %s", here, there);
+	screen_print_counters(measurement);
 	return 0;
 }
 
@@ -192,6 +183,7 @@ static int check_result(struct measurement *measurement)
 			(unsigned long long)wrong, wrong == 1 ? "" : "s");
 	if (measure->verify)
 		output_line(&measurement->output, "verified: every byte of every operation");
+	screen_print_best(measurement);
 	if (measurement->best >= wanted)
 		return 0;
 	measurement_rate_text(got, sizeof(got), measurement->options, measurement->best);
@@ -239,13 +231,14 @@ static int measure_all(struct measurement *measurement)
 
 	if (prepare(measurement) || check_expectation(measurement))
 		return -1;
-	show_head(measurement);
 	if (choose_wait(measurement))
 		return -1;
+	screen_print_head(measurement);
 	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
 		parameters_choose(measurement, size, &parameters);
 		parameters.wait = measurement->wait;
-		if (warm_up(measurement, &parameters) || run(measurement, &parameters, &measured))
+		if (warm_up(measurement, &parameters) ||
+			run(measurement, &parameters, NULL, &measured))
 			return -1;
 		show(measurement, &measured);
 	}
@@ -276,6 +269,8 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	measurement->options = options;
 	measurement->output = output;
 	measurement->results = json_object_new_array();
+	measurement->start = time(NULL);
+	gethostname(measurement->host_name, sizeof(measurement->host_name) - 1);
 	startup_server_name(options, measurement->peer);
 	test_threads_init(&measurement->threads, options, &measurement->output, measurement->peer,
 		parameters_depth_max(options));

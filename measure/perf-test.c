@@ -221,6 +221,8 @@ int perf_test_check_due(struct perf_test *test, uint64_t now)
 	if (now < test->next_check)
 		return 0;
 	test->next_check = now + PERF_TEST_CHECK_NS;
+	if (test->show)
+		test->show(test->show_context, now);
 	return keep_alive(test, now) || control_check(test->control) ? -1 : 1;
 }
 
@@ -230,6 +232,8 @@ int perf_test_check_idle(struct perf_test *test, deadline_t *deadline)
 		*deadline = deadline_in(test->timeout);
 	if (deadline_left(*deadline) == 0)
 		return timed_out(test);
+	if (test->show)
+		test->show(test->show_context, test_now());
 	return control_check(test->control);
 }
 

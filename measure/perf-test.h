@@ -74,7 +74,10 @@ struct perf_test {
 	struct test_shared *shared;
 	uint64_t answers[CONTROL_KEEPALIVES]; /* server: sends posted, after each of the last */
 	uint64_t answered;                    /* number of answers */
-	unsigned int kept;              /* receives that completed before the test, unprocessed */
+	unsigned int kept; /* receives that completed before the test, unprocessed */
+	void (*show)(
+		void *context, uint64_t now); /* NULL, or called at each check and while idle */
+	void *show_context;
 	struct completion_batch polled; /* unprocessed completions */
 };
 

@@ -1,11 +1,9 @@
-/* Results of a measurement: table rows and the document of docs/measurement.schema.json. */
-#include <inttypes.h>
+/* Results of a measurement: rates and the document of docs/measurement.schema.json. */
 #include <json-c/json.h>
 #include <stdio.h>
 
 #include "base/explain.h"
 #include "base/json-document.h"
-#include "base/text.h"
 #include "base/version.h"
 #include "host/link-speed.h"
 #include "measure/report.h"
@@ -13,19 +11,13 @@
 /* Nanoseconds per second. */
 #define NS 1e9
 
-/* Reported percentiles: fraction of the operations, table heading, JSON key. */
-static const struct {
-	double part;
-	const char *name, *key;
-} percentiles[] = {
+const struct measurement_percentile measurement_percentiles[MEASUREMENT_PERCENTILES] = {
 	{0.5, "median", "median"},
 	{0.9, "90 %", "p90"},
 	{0.99, "99 %", "p99"},
 	{0.999, "99.9 %", "p99_9"},
 	{0.9999, "99.99 %", "p99_99"},
 };
-
-#define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
 
 /* Units of the rate. */
 static const struct {
@@ -47,8 +39,12 @@ double measurement_rate_of(const struct test_result *result)
 	return per_second(result, result->bytes);
 }
 
-/* True if both ends initiate operations. */
-static bool measured_both(const struct measured *measured)
+double measurement_operations(const struct test_result *result)
+{
+	return per_second(result, result->operations);
+}
+
+bool measurement_both(const struct measured *measured)
 {
 	return measured->parameters.direction == TEST_BOTH;
 }
@@ -56,7 +52,7 @@ static bool measured_both(const struct measured *measured)
 double measurement_rate(const struct measured *measured)
 {
 	return measurement_rate_of(&measured->ours) +
-	       (measured_both(measured) ? measurement_rate_of(&measured->theirs) : 0);
+	       (measurement_both(measured) ? measurement_rate_of(&measured->theirs) : 0);
 }
 
 double measurement_wanted(
@@ -70,133 +66,36 @@ double measurement_wanted(
 	       (measure->bidirectional ? 2 : 1);
 }
 
-/* Size of a formatted rate. */
-#define RATE 32
-
-/* Formats a rate in the requested unit; small rates get more digits. */
-static void put_rate(
-	char *text, size_t size, const struct options *options, double bytes_per_second)
+double measurement_in_unit(const struct options *options, double bytes_per_second)
 {
-	double rate = bytes_per_second / units[options->measure.unit].bytes;
+	return bytes_per_second / units[options->measure.unit].bytes;
+}
 
-	snprintf(text, size, "%.*f", options->measure.unit == UNIT_GBIT || rate < 10 ? 3 : 1, rate);
+const char *measurement_unit(const struct options *options)
+{
+	return units[options->measure.unit].name;
 }
 
 void measurement_rate_text(
 	char *text, size_t size, const struct options *options, double bytes_per_second)
 {
-	char rate[RATE];
+	double rate = measurement_in_unit(options, bytes_per_second);
 
-	put_rate(rate, sizeof(rate), options, bytes_per_second);
-	snprintf(text, size, "%s %s", rate, units[options->measure.unit].name);
+	snprintf(text, size, "%.*f %s", options->measure.unit == UNIT_GBIT || rate < 10 ? 3 : 1,
+		rate, measurement_unit(options));
 }
 
-static const char *waiting(const struct test_parameters *parameters)
+const char *measurement_waiting(enum test_wait wait)
 {
-	return parameters->wait == TEST_EVENT ? "event" : "spin";
+	return wait == TEST_EVENT ? "event" : "spin";
 }
 
-/* CPU seconds used by one end per GB transferred in both directions. */
-static double cpu_per_gb(const struct measured *measured, const struct test_result *end)
+double measurement_cpu_per_gb(const struct measured *measured, const struct test_result *end)
 {
 	uint64_t bytes =
-		measured->ours.bytes + (measured_both(measured) ? measured->theirs.bytes : 0);
+		measured->ours.bytes + (measurement_both(measured) ? measured->theirs.bytes : 0);
 
 	return bytes ? (double)end->cpu_nanoseconds / (double)bytes : 0;
-}
-
-bool measurement_head(
-	char line[MEASUREMENT_LINE], const struct options *options, unsigned int index)
-{
-	const char *unit = units[options->measure.unit].name;
-
-	if (index > 1 || (index == 1 && options->measure.latency))
-		return false;
-	if (options->measure.latency) {
-		snprintf(line, MEASUREMENT_LINE, "%10s %12s %10s", "bytes", "operations", "min us");
-		for (size_t i = 0; i < PERCENTILES; i++)
-			text_append(line, MEASUREMENT_LINE, " %10s", percentiles[i].name);
-		text_append(line, MEASUREMENT_LINE, " %10s %6s", "max us", "poll");
-	} else if (index == 0)
-		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %15s %6s %6s",
-			"bytes", "operations", "average", "worst", "best", "messages", "CPU s/GB",
-			"depth", "poll");
-	else
-		snprintf(line, MEASUREMENT_LINE, "%10s %12s %11s %11s %11s %11s %7s %7s", "", "",
-			unit, unit, unit, "1/s", "local", "remote");
-	return true;
-}
-
-/* Formats the rate of an interval, or "-" if it is unknown. */
-static void put_interval(
-	char text[RATE], const struct options *options, bool known, uint64_t bytes_per_second)
-{
-	if (known)
-		put_rate(text, RATE, options, (double)bytes_per_second);
-	else
-		snprintf(text, RATE, "-");
-}
-
-static void bandwidth_row(char line[MEASUREMENT_LINE], const struct options *options,
-	const struct measured *measured, bool back)
-{
-	const struct test_result *result = back ? &measured->theirs : &measured->ours;
-	double here = cpu_per_gb(measured, &measured->ours);
-	double there = cpu_per_gb(measured, &measured->theirs);
-	char average[RATE], worst[RATE], best[RATE];
-
-	put_rate(average, sizeof(average), options, measurement_rate_of(result));
-	put_interval(worst, options, result->best, result->worst);
-	put_interval(best, options, result->best, result->best);
-	/* Small operations need many CPU seconds per GB, so the fraction is omitted. */
-	snprintf(line, MEASUREMENT_LINE,
-		"%10" PRIu32 " %12" PRIu64 " %11s %11s %11s %11.0f %7.*f %7.*f %6" PRIu32 " %6s%s",
-		measured->parameters.size, result->operations, average, worst, best,
-		per_second(result, result->operations), here < 1000 ? 2 : 0, here,
-		there < 1000 ? 2 : 0, there, measured->parameters.depth,
-		waiting(&measured->parameters),
-		!measured_both(measured) ? ""
-		: back                   ? "  server"
-					 : "  client");
-}
-
-static double microseconds(uint64_t nanoseconds)
-{
-	return (double)nanoseconds / 1000;
-}
-
-bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
-	const struct measured *measured, unsigned int index)
-{
-	const struct histogram *latency = measured->latency;
-
-	if (index > (unsigned int)measured_both(measured))
-		return false;
-	if (!latency) {
-		bandwidth_row(line, options, measured, index == 1);
-		return true;
-	}
-	snprintf(line, MEASUREMENT_LINE, "%10" PRIu32 " %12" PRIu64 " %10.2f",
-		measured->parameters.size, latency->count, microseconds(latency->minimum));
-	for (size_t i = 0; i < PERCENTILES; i++)
-		text_append(line, MEASUREMENT_LINE, " %10.2f",
-			microseconds(histogram_percentile(latency, percentiles[i].part)));
-	text_append(line, MEASUREMENT_LINE, " %10.2f %6s", microseconds(latency->maximum),
-		waiting(&measured->parameters));
-	return true;
-}
-
-bool measurement_bar(char line[MEASUREMENT_LINE], const struct histogram *latency, size_t *at)
-{
-	uint64_t from, to, count = histogram_bar(latency, at, &from, &to);
-	double part = (double)count / (double)latency->count;
-
-	if (count == 0)
-		return false;
-	snprintf(line, MEASUREMENT_LINE, "%12.2f us %12" PRIu64 " %7.3f %% %.*s",
-		microseconds(from), count, part * 100, (int)(part * 60 + 0.5),
-		"############################################################");
-	return true;
 }
 
 /* The JSON document. */
@@ -241,10 +140,9 @@ static struct json_object *result_json(
 	document_add_number_if(
 		object, "worst_interval_bytes_per_second", result->best != 0, result->worst);
 	document_add_known(object, "best_interval_bytes_per_second", result->best);
-	add_decimal_or_null(
-		object, "operations_per_second", per_second(result, result->operations));
+	add_decimal_or_null(object, "operations_per_second", measurement_operations(result));
 	add_decimal(object, "cpu_seconds", (double)result->cpu_nanoseconds / NS);
-	add_decimal(object, "cpu_seconds_per_gb", cpu_per_gb(measured, result));
+	add_decimal(object, "cpu_seconds_per_gb", measurement_cpu_per_gb(measured, result));
 	document_add_number(object, "wrong_operations", result->wrong);
 	return object;
 }
@@ -272,9 +170,9 @@ static struct json_object *latency_json(const struct histogram *latency, bool hi
 
 	document_add_number(object, "minimum", latency->minimum);
 	document_add_number(object, "maximum", latency->maximum);
-	for (size_t i = 0; i < PERCENTILES; i++)
-		document_add_number(object, percentiles[i].key,
-			histogram_percentile(latency, percentiles[i].part));
+	for (size_t i = 0; i < MEASUREMENT_PERCENTILES; i++)
+		document_add_number(object, measurement_percentiles[i].key,
+			histogram_percentile(latency, measurement_percentiles[i].part));
 	if (histogram)
 		document_add(object, "histogram", histogram_json(latency));
 	else
@@ -291,9 +189,9 @@ struct json_object *measurement_json(const struct measured *measured, bool histo
 	document_add_number(object, "threads", measured->threads);
 	document_add_number(object, "queue_pairs", parameters->queue_pairs);
 	document_add_number(object, "depth", parameters->depth);
-	document_add_boolean(object, "bidirectional", measured_both(measured));
+	document_add_boolean(object, "bidirectional", measurement_both(measured));
 	document_add_boolean(object, "verified", parameters->verify);
-	document_add_text(object, "poll", waiting(parameters));
+	document_add_text(object, "poll", measurement_waiting(parameters->wait));
 	add_rate_or_null(object, "bytes_per_second", measurement_rate(measured));
 	document_add(object, "here", result_json(measured, &measured->ours));
 	document_add(object, "there", result_json(measured, &measured->theirs));

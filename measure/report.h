@@ -1,10 +1,11 @@
-/* Results of a measurement, as a table and as JSON. Pure functions. Any thread. */
+/* Results of a measurement: its rates and its JSON document. Pure functions. Any thread. */
 #ifndef MEASURE_REPORT_H
 #define MEASURE_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/output.h"
 #include "cli/startup.h"
@@ -14,8 +15,8 @@
 
 struct json_object;
 
-/* Maximum size of a table line, with terminator. */
-#define MEASUREMENT_LINE 512
+/* Size of the name of this host, with terminator: HOST_NAME_MAX of limits.h. */
+#define MEASUREMENT_HOST_NAME 65
 
 struct measurement {
 	const struct options *options;
@@ -30,22 +31,35 @@ struct measurement {
 	struct json_object *results;      /* array of measurement_json() */
 	uint64_t wrong_here, wrong_there; /* operations with wrong data */
 	double best;                      /* best rate, bytes per second */
+	uint32_t best_size;               /* the size of operations that reached it */
+	uint64_t lowest;                  /* lowest median latency, nanoseconds; 0: none yet */
+	uint32_t lowest_size;
+	char host_name[MEASUREMENT_HOST_NAME]; /* of this host */
+	time_t start;
 };
 
-/*
- * Formats line `index`, from 0, of the table's heading or of a test's result, which has a line per
- * direction. Returns false after the last line.
- */
-bool measurement_head(
-	char line[MEASUREMENT_LINE], const struct options *options, unsigned int index);
-bool measurement_row(char line[MEASUREMENT_LINE], const struct options *options,
-	const struct measured *measured, unsigned int index);
+/* The reported percentiles. */
+#define MEASUREMENT_PERCENTILES 5
 
-/* Formats the next bar of a histogram; set *at to 0 first. Returns false after the last bar. */
-bool measurement_bar(char line[MEASUREMENT_LINE], const struct histogram *latency, size_t *at);
+extern const struct measurement_percentile {
+	double part; /* of the operations */
+	const char *name, *key;
+} measurement_percentiles[MEASUREMENT_PERCENTILES];
 
 /* The rate of one end in bytes per second; 0 if it moved no data. */
 double measurement_rate_of(const struct test_result *result);
+
+/* The operations per second that one end initiated; 0 if it initiated none. */
+double measurement_operations(const struct test_result *result);
+
+/* CPU seconds used by this end per GB transferred in both directions. */
+double measurement_cpu_per_gb(const struct measured *measured, const struct test_result *end);
+
+/* True if both ends initiate operations. */
+bool measurement_both(const struct measured *measured);
+
+/* The method of waiting, as a choice of --poll. */
+const char *measurement_waiting(enum test_wait wait);
 
 /* The combined rate of both directions in bytes per second. */
 double measurement_rate(const struct measured *measured);
@@ -56,6 +70,10 @@ double measurement_rate(const struct measured *measured);
  */
 double measurement_wanted(
 	const struct options *options, const struct facts *ours, const struct facts *theirs);
+
+/* A rate as a number of the requested unit, and the unit's name. */
+double measurement_in_unit(const struct options *options, double bytes_per_second);
+const char *measurement_unit(const struct options *options);
 
 /* Formats a rate in the requested unit: "199.1 MB/s". */
 void measurement_rate_text(

@@ -94,7 +94,7 @@ start_measurement() {
 		>"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)
 	# The table header is printed once both ends are ready.
-	wait_line "$DIR/running" '^ *bytes  *operations '
+	wait_line "$DIR/running" '^size  *\(average\|minimum\) '
 }
 
 kill_clients() {

@@ -153,8 +153,8 @@ refused_often() {
 			has "$ERR" 'the peer aborted: interrupted by a signal'
 		done <<-END
 		received MSG_MR>write --verbose --input $DIR/endless
-		bytes  *operations>bandwidth write --duration 100 --poll event --warm-up 0
-		bytes  *operations>latency read --duration 100 --poll spin --warm-up 0
+		size  *average>bandwidth write --duration 100 --poll event --warm-up 0
+		size  *minimum>latency read --duration 100 --poll spin --warm-up 0
 		END
 	done
 	exec 7>&-

@@ -153,7 +153,7 @@ group_has_room() {
 	PAIR_SERVER=$DIR/server start_server --verbose any
 	"$PAIR_BIN/rdma-client" bandwidth --size 8M --duration 600 write "$ADDRESS" "$PORT" >"$DIR/first" 2>&1 &
 	CLIENTS=($!)
-	wait_line "$DIR/first" '^local: '
+	wait_line "$DIR/first" '^size  *average'
 	expect_error 3 "$full" client --timeout 1 bandwidth --size 8M write "$ADDRESS" "$PORT"
 	group_has_room
 	wait_line "$ERRORS" 'no memory for another client: '

@@ -51,7 +51,7 @@ have_risen_by() { [ "$(retransmissions)" -ge $(($2 + $1)) ]; }
 	wait_until have_risen_by 2 "$before"
 	mend_link
 	exits_with 0 "${CLIENTS[0]}"
-	awk '$1 == 65536 && $4 * 4 < $5 { found = 1 } END { exit !found }' "$DIR/running" ||
+	awk '$1 == "64K" && $3 * 4 < $4 { found = 1 } END { exit !found }' "$DIR/running" ||
 		fail "$(cat "$DIR/running")"
 	has "$DIR/running" '^local counters: .*completer_retry_err [1-9]'
 	stop_on_host1 server

@@ -120,6 +120,20 @@ static void replaces_unprintable_characters(void **state)
 	assert_string_equal(text, "eth0 ?[2J????~");
 }
 
+static void fits_whole_words(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t room, fitting;
+	} cases[] = {{"", 0, 0}, {"", 5, 0}, {"two words", 9, 9}, {"two words", 8, 3},
+		{"two words", 4, 3}, {"two words", 3, 3}, {"two words", 2, 2},
+		{"onlyoneword", 5, 5}, {"a b c d", 4, 3}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(text_fit(cases[i].text, cases[i].room), cases[i].fitting);
+}
+
 /* A shell reads each result as one word, unchanged except for escaped unprintable bytes. */
 static void quotes_shell_characters(void **state)
 {
@@ -172,6 +186,7 @@ int main(void)
 		cmocka_unit_test(escapes_an_empty_text),
 		cmocka_unit_test(keeps_utf8_and_escapes_the_rest),
 		cmocka_unit_test(replaces_unprintable_characters),
+		cmocka_unit_test(fits_whole_words),
 		cmocka_unit_test(quotes_shell_characters),
 		cmocka_unit_test(needs_exactly_the_promised_size),
 	};

@@ -355,7 +355,8 @@ static void explains_other_lines_of_a_log(void **state)
 			"verdict: Whether RDMA works is unknown: the peer did not respond in "
 			"time; look at the other host or the path to it.\n"
 			"cannot connect to h:1: nothing is listening on this port; start it\n"
-			"local counters: RTO 3; remote counters: no errors\n",
+			"local counters: RTO 3; remote counters: no errors\n"
+			"remote counters: rx_icrc_encapsulated 3\n",
 			text),
 		0);
 	assert_int_equal(occurrences(text, "\nRefused client\n"), 1);
@@ -366,6 +367,7 @@ static void explains_other_lines_of_a_log(void **state)
 	assert_int_equal(occurrences(text, "\nPeer did not respond in time\n"), 1);
 	assert_int_equal(occurrences(text, "\nNothing is listening\n"), 1);
 	assert_int_equal(occurrences(text, "\nCounters of retransmissions\n    RTO\n"), 1);
+	assert_non_null(strstr(text, "\n    rx_icrc_encapsulated\n"));
 	assert_null(strstr(text, "Transcript"));
 	/* The same lines as standard output has them. */
 	assert_int_equal(explain_log("refused 10.0.0.1:5: it is a tutorial program, which cannot "

@@ -140,6 +140,40 @@ static void a_time_limit_ends_a_run(void **state)
 	}
 }
 
+static void count_calls(void *context, uint64_t now)
+{
+	unsigned int *calls = context;
+
+	assert_true(now > 0);
+	*calls += 1;
+}
+
+/* At a check during the test, and while a busy-polling end waits for its peer. */
+static void a_running_test_is_shown(void **state)
+{
+	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, false);
+	struct perf_test_fixture fixture;
+	unsigned int calls = 0;
+
+	(void)state;
+	perf_test_fixture_start(&fixture, 1, 64);
+	fixture.client.test.show = count_calls;
+	fixture.client.test.show_context = &calls;
+	parameters.operations = 0;
+	parameters.milliseconds = PERF_TEST_CHECK_NS / 1000000 + 10;
+	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+	assert_true(calls > 0);
+	calls = 0;
+	parameters.kind = TEST_LATENCY;
+	parameters.wait = TEST_SPIN;
+	parameters.slots = 1;
+	parameters.depth = 64;
+	histogram_init(&latency);
+	assert_int_equal(perf_test_fixture_run_alone(&fixture.client, &parameters, &latency), -1);
+	assert_true(calls > 0);
+	perf_test_fixture_stop(&fixture);
+}
+
 /*
  * The end that compares the data finds the single wrong operation and the offset of its wrong byte.
  */
@@ -608,6 +642,7 @@ int main(void)
 		cmocka_unit_test(bandwidth_of_several_queue_pairs),
 		cmocka_unit_test(small_writes_are_inline),
 		cmocka_unit_test(a_time_limit_ends_a_run),
+		cmocka_unit_test(a_running_test_is_shown),
 		cmocka_unit_test(wrong_data_is_found),
 		cmocka_unit_test(wrong_data_is_ignored_without_verify),
 		cmocka_unit_test(a_failed_operation_ends_a_run),

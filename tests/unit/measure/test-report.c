@@ -1,4 +1,4 @@
-/* The result of a measurement, as table rows and as JSON. */
+/* The result of a measurement: its rates and its JSON. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,193 +31,6 @@ static struct options options_of(enum rate_unit unit, bool of_latency)
 {
 	return (struct options){
 		.measure = {.bandwidth = !of_latency, .latency = of_latency, .unit = unit}};
-}
-
-static void headings_name_the_columns(void **state)
-{
-	static const struct {
-		enum rate_unit unit;
-		bool latency;
-		const char *lines[2];
-	} cases[] = {
-		{UNIT_MB, false,
-			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB  depth   poll",
-				"                               MB/s        MB/s        MB/s       "
-				"  1/s   local  remote"}},
-		{UNIT_MIB, false,
-			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB  depth   poll",
-				"                              MiB/s       MiB/s       MiB/s       "
-				"  1/s   local  remote"}},
-		{UNIT_GBIT, false,
-			{"     bytes   operations     average       worst        best    messages "
-			 "       CPU s/GB  depth   poll",
-				"                               Gb/s        Gb/s        Gb/s       "
-				"  1/s   local  remote"}},
-		{UNIT_GBIT, true,
-			{"     bytes   operations     min us     median       90 %       99 %     "
-			 "99.9 %    99.99 %     max us   poll",
-				NULL}},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct options options = options_of(cases[i].unit, cases[i].latency);
-		char line[MEASUREMENT_LINE];
-		unsigned int index = 0;
-
-		for (; measurement_head(line, &options, index); index++) {
-			assert_true(index < 2 && cases[i].lines[index]);
-			assert_string_equal(line, cases[i].lines[index]);
-		}
-		assert_int_equal(index, cases[i].lines[1] ? 2 : 1);
-	}
-}
-
-static void a_bandwidth_test_has_a_row_per_direction(void **state)
-{
-	static const struct {
-		enum rate_unit unit;
-		bool bidirectional;
-		const char *rows[2];
-	} cases[] = {
-		{UNIT_MB, false,
-			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "  10.00    1.00     16   spin",
-				NULL}},
-		{UNIT_MIB, false,
-			{"     65536         1000        31.2        28.6        38.1         500 "
-			 "  10.00    1.00     16   spin",
-				NULL}},
-		{UNIT_GBIT, false,
-			{"     65536         1000       0.262       0.240       0.320         500 "
-			 "  10.00    1.00     16   spin",
-				NULL}},
-		/* CPU seconds per GB, counting both directions. */
-		{UNIT_MB, true,
-			{"     65536         1000        32.8        30.0        40.0         500 "
-			 "   6.67    0.67     16   spin  client",
-				"     65536          500        16.4       0.000        20.0       "
-				"  250    6.67    0.67     16   spin  server"}},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct options options = options_of(cases[i].unit, false);
-		struct measured measured = bandwidth;
-		char line[MEASUREMENT_LINE];
-		unsigned int index = 0;
-
-		measured.parameters.direction = cases[i].bidirectional ? TEST_BOTH : TEST_CLIENT;
-		for (; measurement_row(line, &options, &measured, index); index++) {
-			assert_true(index < 2 && cases[i].rows[index]);
-			assert_string_equal(line, cases[i].rows[index]);
-		}
-		assert_int_equal(index, cases[i].rows[1] ? 2 : 1);
-	}
-}
-
-/* Small messages: low rates and high CPU times per GB still fit their columns. */
-static void small_rates_have_enough_digits(void **state)
-{
-	static const struct measured few = {
-		.parameters = {.size = 2, .queue_pairs = 1, .depth = 128},
-		.ours = {.operations = 50000,
-			.bytes = 100000,
-			.nanoseconds = 2000000000,
-			.cpu_nanoseconds = 1999500000,
-			.worst = 9000,
-			.best = 99960},
-		.theirs = {.cpu_nanoseconds = 99999000},
-	};
-	struct options options = options_of(UNIT_MB, false);
-	char line[MEASUREMENT_LINE];
-
-	(void)state;
-	assert_true(measurement_row(line, &options, &few, 0));
-	assert_string_equal(line,
-		"         2        50000       0.050       0.009       0.100       25000 "
-		"  19995  999.99    128  event");
-}
-
-/* A run shorter than one interval has no worst and no best interval. */
-static void a_short_run_has_no_intervals(void **state)
-{
-	struct options options = options_of(UNIT_MB, false);
-	struct measured measured = bandwidth;
-	char line[MEASUREMENT_LINE];
-
-	(void)state;
-	measured.ours.worst = measured.ours.best = 0;
-	assert_true(measurement_row(line, &options, &measured, 0));
-	assert_string_equal(line,
-		"     65536         1000        32.8           -           -         500   10.00 "
-		"   1.00     16   spin");
-}
-
-/* 1 to 1000 us, one sample each. */
-static struct measured latency_measured(void)
-{
-	histogram_init(&latency);
-	for (uint64_t us = 1; us <= 1000; us++)
-		histogram_add(&latency, us * 1000);
-	return (struct measured){
-		.parameters = {.kind = TEST_LATENCY, .size = 8, .queue_pairs = 1, .depth = 1},
-		.ours = {.operations = 1000, .bytes = 8000, .nanoseconds = 1},
-		.latency = &latency,
-	};
-}
-
-static void a_latency_row_has_its_percentiles(void **state)
-{
-	struct options options = options_of(UNIT_MB, true);
-	struct measured measured = latency_measured();
-	double minimum, median, p90, p99, p99_9, p99_99, maximum;
-	unsigned long bytes, operations;
-	char line[MEASUREMENT_LINE];
-
-	(void)state;
-	assert_true(measurement_row(line, &options, &measured, 0));
-	assert_false(measurement_row(line, &options, &measured, 1));
-	assert_int_equal(strlen(line), 10 + 13 + 7 * 11 + 7);
-	assert_string_equal(&line[10 + 13 + 7 * 11], "  event");
-	assert_int_equal(sscanf(line, "%lu %lu %lf %lf %lf %lf %lf %lf %lf", &bytes, &operations,
-				 &minimum, &median, &p90, &p99, &p99_9, &p99_99, &maximum),
-		9);
-	assert_int_equal(bytes, 8);
-	assert_int_equal(operations, 1000);
-	assert_true(minimum == 1 && maximum == 1000);
-	assert_true(median > 498 && median < 502);
-	assert_true(p90 > 897 && p90 < 903);
-	assert_true(p99 > 987 && p99 < 993);
-	assert_true(p99_9 > 996 && p99_9 < 1001);
-	assert_true(p99_99 > 997 && p99_99 <= 1000);
-}
-
-static void a_histogram_counts_all_operations(void **state)
-{
-	struct measured measured = latency_measured();
-	unsigned long operations, all = 0;
-	char line[MEASUREMENT_LINE];
-	double from, part, parts = 0;
-	size_t at = 0;
-
-	(void)state;
-	while (measurement_bar(line, measured.latency, &at)) {
-		assert_int_equal(sscanf(line, "%lf us %lu %lf %%", &from, &operations, &part), 3);
-		assert_true(strlen(line) <= 100);
-		all += operations;
-		parts += part;
-		/* Each # represents a sixtieth of all operations. */
-		assert_in_range(strspn(strstr(line, "% ") + 2, "#"), (unsigned long)(part * 0.6),
-			(unsigned long)(part * 0.6) + 1);
-	}
-	assert_int_equal(all, 1000);
-	assert_true(parts > 99.9 && parts < 100.1);
-	histogram_init(&latency);
-	at = 0;
-	assert_false(measurement_bar(line, &latency, &at));
 }
 
 static void rates_are_sums_of_both_directions(void **state)
@@ -285,8 +98,8 @@ static void an_expectation_is_a_rate_or_a_percentage_of_the_link(void **state)
 	}
 }
 
-/* Impossible values from a peer: no row overflows and nothing is divided by zero. */
-static void rows_fit_any_numbers(void **state)
+/* Impossible values from a peer: nothing is divided by zero. */
+static void documents_fit_any_numbers(void **state)
 {
 	static const uint64_t numbers[] = {0, 1, UINT64_MAX};
 
@@ -299,15 +112,8 @@ static void rows_fit_any_numbers(void **state)
 				.ours = {a, b, b, a, b, a, b, 0},
 				.theirs = {a, a, b, b, a, b, a, 0},
 			};
-			struct options options = options_of(UNIT_MB, false);
 			struct json_object *object = measurement_json(&measured, true);
 			struct json_object *there, *rate;
-			char line[MEASUREMENT_LINE];
-
-			for (unsigned int index = 0; index < 2; index++) {
-				assert_true(measurement_row(line, &options, &measured, index));
-				assert_true(strlen(line) < MEASUREMENT_LINE);
-			}
 			assert_non_null(object);
 			assert_true(json_object_object_get_ex(object, "there", &there));
 			assert_true(json_object_object_get_ex(there, "bytes_per_second", &rate));
@@ -385,16 +191,10 @@ static void a_latency_test_becomes_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headings_name_the_columns),
-		cmocka_unit_test(a_bandwidth_test_has_a_row_per_direction),
-		cmocka_unit_test(small_rates_have_enough_digits),
-		cmocka_unit_test(a_short_run_has_no_intervals),
-		cmocka_unit_test(a_latency_row_has_its_percentiles),
-		cmocka_unit_test(a_histogram_counts_all_operations),
 		cmocka_unit_test(rates_are_sums_of_both_directions),
 		cmocka_unit_test(rates_have_their_unit),
 		cmocka_unit_test(an_expectation_is_a_rate_or_a_percentage_of_the_link),
-		cmocka_unit_test(rows_fit_any_numbers),
+		cmocka_unit_test(documents_fit_any_numbers),
 		cmocka_unit_test(a_bandwidth_test_becomes_json),
 		cmocka_unit_test(a_latency_test_becomes_json),
 	};

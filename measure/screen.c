@@ -1,0 +1,262 @@
+/* See measure/screen.h. Only the measurement and the size of the terminal are read. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "measure/screen.h"
+#include "measure/table.h"
+
+/* Enough for all facts of a group, or the counters of a port. */
+#define LINE 4096
+
+/* Columns before the continuation of a line. */
+#define INDENT 11
+
+/* Time between two running rows in nanoseconds. */
+#define RUNNING_NS UINT64_C(250000000)
+
+/* The columns for lines of text and for tables: no more than 80. */
+static unsigned int columns_of(const struct output *output)
+{
+	unsigned int columns = output_columns(output);
+
+	return columns >= TABLE_COLUMNS_MIN && columns < TABLE_COLUMNS ? columns : TABLE_COLUMNS;
+}
+
+/* Prints a line. What does not fit continues below, indented. */
+static void print_line(const struct output *output, const char *line)
+{
+	size_t room = columns_of(output), size = text_fit(line, room);
+
+	output_line(output, "%.*s", (int)size, line);
+	for (line += size; *line; line += size) {
+		line += strspn(line, " ");
+		size = text_fit(line, room - INDENT);
+		output_line(output, "%*s%.*s", INDENT, "", (int)size, line);
+	}
+}
+
+static const char *value(const struct facts *facts, const char *name)
+{
+	const char *known = facts_value(facts, name);
+
+	return known ? known : "unknown";
+}
+
+/* A fact about an end, and what is printed before it. */
+struct shown {
+	const char *name, *before;
+	bool only_known; /* otherwise, "unknown" is printed */
+};
+
+static const struct shown ports[] = {
+	{"driver", "", false},
+	{"rate", "", false},
+	{"rdma mtu", "RDMA MTU ", false},
+	{"gid type", "", false},
+	{"numa node", "NUMA node ", true},
+	{"thread numa node", "thread on node ", true},
+	{NULL, NULL, false},
+};
+
+static const struct shown tuning[] = {
+	{"dscp", "DSCP ", false},
+	{"relaxed ordering", "relaxed ordering ", false},
+	{"huge pages", "huge pages ", false},
+	{"processors", "processors ", true},
+	{"completion vector", "completion vector ", false},
+	{NULL, NULL, false},
+};
+
+/* Where the thread runs does not matter if the device belongs to no node. */
+static bool is_shown(const struct facts *facts, const struct shown *fact)
+{
+	if (strcmp(fact->name, "thread numa node") == 0 && !facts_value(facts, "numa node"))
+		return false;
+	return !fact->only_known || facts_value(facts, fact->name);
+}
+
+static void append(
+	char line[LINE], const char *where, const struct facts *facts, const struct shown *fact)
+{
+	if (!is_shown(facts, fact))
+		return;
+	if (*line)
+		text_append(line, LINE, ", ");
+	else
+		snprintf(line, LINE, "%-*s", INDENT, where);
+	text_append(line, LINE, "%s%s", fact->before, value(facts, fact->name));
+}
+
+/* Prints these facts about both ends: those that are equal once. `last` follows these. */
+static void print_facts(
+	const struct measurement *measurement, const struct shown *facts, const char *last)
+{
+	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;
+	char both[LINE] = "", here[LINE] = "", there[LINE] = "";
+
+	for (; facts->name; facts++)
+		if (is_shown(ours, facts) == is_shown(theirs, facts) &&
+			strcmp(value(ours, facts->name), value(theirs, facts->name)) == 0) {
+			append(both, "both ends:", ours, facts);
+		} else {
+			append(here, "local:", ours, facts);
+			append(there, "remote:", theirs, facts);
+		}
+	if (*last && *both)
+		text_append(both, sizeof(both), ", %s", last);
+	else if (*last)
+		snprintf(both, sizeof(both), "%-*s%s", INDENT, "both ends:", last);
+	if (*here)
+		print_line(&measurement->output, here);
+	if (*there)
+		print_line(&measurement->output, there);
+	if (*both)
+		print_line(&measurement->output, both);
+}
+
+/* An end, with the port of its device. */
+#define END_SIZE (OPTIONS_HOST_SIZE + 2 * FACT_VALUE_SIZE + 8)
+
+static void put_end(char end[END_SIZE], const char *host, const struct facts *facts)
+{
+	snprintf(end, END_SIZE, "%s (%s/%s)", host, value(facts, "device"), value(facts, "port"));
+}
+
+/* The operation, from where to where data moves, and the time. */
+static void print_title(const struct measurement *measurement)
+{
+	const struct options *options = measurement->options;
+	bool both = options->measure.bidirectional, reads = options->mode->reads;
+	char here[END_SIZE], there[END_SIZE], date[32] = "", line[LINE];
+	struct tm local;
+
+	put_end(here, measurement->host_name, &measurement->ours);
+	put_end(there, options->host, &measurement->theirs);
+	if (localtime_r(&measurement->start, &local))
+		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M:%S", &local);
+	snprintf(line, sizeof(line), "%s %s %s %s %s %s%s", reads ? "READ" : "WRITE",
+		options->measure.latency ? "latency" : "bandwidth", both ? "between" : "from",
+		reads ? there : here, both ? "and" : "to", reads ? here : there, date);
+	print_line(&measurement->output, line);
+}
+
+void screen_print_head(const struct measurement *measurement)
+{
+	unsigned int columns = columns_of(&measurement->output);
+	char line[TABLE_LINE], poll[32];
+
+	print_title(measurement);
+	snprintf(poll, sizeof(poll), "poll %s", measurement_waiting(measurement->wait));
+	print_facts(measurement, ports, poll);
+	if (measurement->output.verbose)
+		print_facts(measurement, tuning, "");
+	for (unsigned int i = 0; table_head(line, measurement->options, columns, i); i++)
+		output_line(&measurement->output, "%s", line);
+}
+
+void screen_print_result(const struct measurement *measurement, const struct measured *measured)
+{
+	const struct output *output = &measurement->output;
+	const struct options *options = measurement->options;
+	unsigned int columns = columns_of(output), width = output_columns(output);
+	char line[TABLE_LINE];
+	size_t bar = 0;
+
+	for (unsigned int i = 0; table_row(line, options, columns, measured, i); i++)
+		output_line(output, "%s", line);
+	if (!options->measure.histogram)
+		return;
+	while (table_bar(line, width > columns ? width : columns, measured->latency, &bar))
+		output_line(output, "%s", line);
+}
+
+void screen_print_counters(const struct measurement *measurement)
+{
+	const struct output *output = &measurement->output;
+	char here[COUNTERS_TEXT_MAX], there[COUNTERS_TEXT_MAX];
+	char line[2 * COUNTERS_TEXT_MAX + 64];
+
+	counters_describe(&measurement->our_counters, here, sizeof(here));
+	counters_describe(&measurement->their_counters, there, sizeof(there));
+	snprintf(line, sizeof(line), "local counters: %s; remote counters: %s", here, there);
+	if (strlen(line) <= columns_of(output)) {
+		output_line(output, "local counters: %s; remote counters: %s", here, there);
+		return;
+	}
+	snprintf(line, sizeof(line), "local counters: %s", here);
+	print_line(output, line);
+	snprintf(line, sizeof(line), "remote counters: %s", there);
+	print_line(output, line);
+}
+
+void screen_print_best(const struct measurement *measurement)
+{
+	const struct options *options = measurement->options;
+	char size[TABLE_SIZE], rate[40];
+
+	if (options->measure.latency) {
+		output_line(&measurement->output, "lowest median: %.2f us at size %s",
+			(double)measurement->lowest / 1000,
+			table_size(size, measurement->lowest_size));
+		return;
+	}
+	measurement_rate_text(rate, sizeof(rate), options, measurement->best);
+	output_line(&measurement->output, "best rate: %s%s at size %s", rate,
+		options->measure.bidirectional ? " in both directions together" : "",
+		table_size(size, measurement->best_size));
+}
+
+/* How far the test is: seconds or operations. */
+static void put_progress(char text[64], const struct test_parameters *parameters,
+	uint64_t nanoseconds, uint64_t operations)
+{
+	uint64_t total = (uint64_t)parameters->operations * parameters->queue_pairs;
+
+	if (total)
+		snprintf(text, 64, "%" PRIu64 " of %" PRIu64, operations, total);
+	else
+		snprintf(text, 64, "%.1f of %.1f s", (double)nanoseconds / 1e9,
+			(double)parameters->milliseconds / 1000);
+}
+
+void screen_show_running(struct screen_test *test, uint64_t now)
+{
+	const struct measurement *measurement = test->measurement;
+	struct test_shared *shared = (struct test_shared *)&measurement->threads.shared;
+	const struct histogram *latency = &measurement->latency;
+	struct measured measured = {.parameters = *test->parameters};
+	char line[TABLE_LINE], progress[64], size[TABLE_SIZE];
+	struct intervals intervals;
+
+	if (measurement->output.quiet || now < test->next || !isatty(STDERR_FILENO))
+		return;
+	test->next = now + RUNNING_NS;
+	if (test->phase) {
+		snprintf(line, sizeof(line), "%4s  %s", table_size(size, test->parameters->size),
+			test->phase);
+		output_progress(&measurement->output, line);
+		return;
+	}
+	intervals = test_shared_intervals(shared);
+	measured.ours = (struct test_result){
+		.nanoseconds = now - shared->start,
+		.bytes = intervals.until_last,
+		.operations = intervals.until_last / test->parameters->size,
+		.worst = intervals.worst,
+		.best = intervals.best,
+	};
+	if (measurement->options->measure.latency) {
+		measured.latency = latency;
+		measured.ours.operations = latency->count;
+		if (latency->count == 0)
+			return;
+	}
+	put_progress(
+		progress, test->parameters, measured.ours.nanoseconds, measured.ours.operations);
+	table_running_row(
+		line, measurement->options, columns_of(&measurement->output), &measured, progress);
+	output_progress(&measurement->output, line);
+}

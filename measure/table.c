@@ -1,0 +1,326 @@
+/* The tables of both kinds of tests: which columns they have, and how cells are formatted. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "measure/table.h"
+
+/* Size of a formatted number. */
+#define CELL 32
+
+/* A result, and the direction that the row is about. */
+struct row {
+	const struct options *options;
+	const struct measured *measured;
+	const struct test_result *result; /* of the end that initiated the operations */
+	unsigned int percentile;          /* of the current column */
+};
+
+/*
+ * A column. A table has all columns up to some rank: as many as fit, and those of RANK_VERBOSE only
+ * with --verbose.
+ */
+struct column {
+	unsigned int width, rank;
+	const char *name, *unit; /* unit NULL: that of rates */
+	void (*put)(char cell[CELL], const struct row *row);
+	unsigned int percentile;
+	bool both; /* only if both ends initiate operations */
+};
+
+#define RANK_VERBOSE 5
+
+/*
+ * Formats a number with these fraction digits, and blanks in place of those that it lacks, so that
+ * decimal points are aligned.
+ */
+static void put_decimal(char cell[CELL], double number, int digits, int digits_max)
+{
+	int missing = digits_max - digits + (digits == 0);
+
+	snprintf(cell, CELL, "%.*f%*s", digits, number, missing, "");
+}
+
+/* Small rates get more digits. */
+static void put_rate(char cell[CELL], const struct options *options, double bytes_per_second)
+{
+	double rate = measurement_in_unit(options, bytes_per_second);
+
+	put_decimal(cell, rate, options->measure.unit == UNIT_GBIT || rate < 10 ? 3 : 1, 3);
+}
+
+static void put_size(char cell[CELL], const struct row *row)
+{
+	char text[TABLE_SIZE];
+
+	snprintf(cell, CELL, "%s", table_size(text, row->measured->parameters.size));
+}
+
+static void put_initiator(char cell[CELL], const struct row *row)
+{
+	snprintf(cell, CELL, "%s", row->result == &row->measured->ours ? "client" : "server");
+}
+
+static void put_average(char cell[CELL], const struct row *row)
+{
+	put_rate(cell, row->options, measurement_rate_of(row->result));
+}
+
+/* The rate of an interval. Both are known if the best is; the worst may be 0. */
+static void put_interval(char cell[CELL], const struct row *row, uint64_t bytes_per_second)
+{
+	if (row->result->best)
+		put_rate(cell, row->options, (double)bytes_per_second);
+	else
+		snprintf(cell, CELL, "-");
+}
+
+static void put_worst(char cell[CELL], const struct row *row)
+{
+	put_interval(cell, row, row->result->worst);
+}
+
+static void put_best(char cell[CELL], const struct row *row)
+{
+	put_interval(cell, row, row->result->best);
+}
+
+static void put_messages(char cell[CELL], const struct row *row)
+{
+	snprintf(cell, CELL, "%.0f", measurement_operations(row->result));
+}
+
+/* Small operations need many CPU seconds per GB, so the fraction is omitted. */
+static void put_cpu(char cell[CELL], const struct row *row, const struct test_result *end)
+{
+	double seconds = measurement_cpu_per_gb(row->measured, end);
+
+	put_decimal(cell, seconds, seconds < 1000 ? 2 : 0, 2);
+}
+
+static void put_local_cpu(char cell[CELL], const struct row *row)
+{
+	put_cpu(cell, row, &row->measured->ours);
+}
+
+static void put_remote_cpu(char cell[CELL], const struct row *row)
+{
+	put_cpu(cell, row, &row->measured->theirs);
+}
+
+static void put_operations(char cell[CELL], const struct row *row)
+{
+	snprintf(cell, CELL, "%" PRIu64, row->result->operations);
+}
+
+static void put_depth(char cell[CELL], const struct row *row)
+{
+	snprintf(cell, CELL, "%" PRIu32, row->measured->parameters.depth);
+}
+
+static void put_microseconds(char cell[CELL], uint64_t nanoseconds)
+{
+	snprintf(cell, CELL, "%.2f", (double)nanoseconds / 1000);
+}
+
+static void put_minimum(char cell[CELL], const struct row *row)
+{
+	put_microseconds(cell, row->measured->latency->minimum);
+}
+
+static void put_percentile(char cell[CELL], const struct row *row)
+{
+	put_microseconds(cell, histogram_percentile(row->measured->latency,
+				       measurement_percentiles[row->percentile].part));
+}
+
+static void put_maximum(char cell[CELL], const struct row *row)
+{
+	put_microseconds(cell, row->measured->latency->maximum);
+}
+
+/* With --verbose and --bidirectional, 80 columns of text. */
+static const struct column bandwidth_columns[] = {
+	{4, 0, "size", "B", .put = put_size},
+	{7, 0, "by", "", .put = put_initiator, .both = true},
+	{10, 0, "average", NULL, .put = put_average},
+	{9, 1, "worst", NULL, .put = put_worst},
+	{9, 1, "best", NULL, .put = put_best},
+	{9, 2, "messages", "1/s", .put = put_messages},
+	{9, 3, "local", "CPU s/GB", .put = put_local_cpu},
+	{9, 3, "remote", "CPU s/GB", .put = put_remote_cpu},
+	{8, RANK_VERBOSE, "total", "ops", .put = put_operations},
+	{6, RANK_VERBOSE, "depth", "ops", .put = put_depth},
+};
+
+static const struct column latency_columns[] = {
+	{4, 0, "size", "B", .put = put_size},
+	{10, 2, "minimum", "us", .put = put_minimum},
+	{9, 0, "median", "us", .put = put_percentile, .percentile = 0},
+	{9, 3, "90 %", "us", .put = put_percentile, .percentile = 1},
+	{9, 1, "99 %", "us", .put = put_percentile, .percentile = 2},
+	{9, 3, "99.9 %", "us", .put = put_percentile, .percentile = 3},
+	{9, 4, "99.99 %", "us", .put = put_percentile, .percentile = 4},
+	{10, 1, "maximum", "us", .put = put_maximum},
+	{8, RANK_VERBOSE, "total", "ops", .put = put_operations},
+};
+
+/* The columns of a table. */
+struct layout {
+	const struct column *columns;
+	size_t count;
+	unsigned int rank; /* of the last columns that are shown */
+	bool both;
+};
+
+static bool is_shown(const struct layout *layout, const struct column *column, unsigned int rank)
+{
+	return column->rank <= rank && (layout->both || !column->both);
+}
+
+static unsigned int width(const struct layout *layout, unsigned int rank)
+{
+	unsigned int sum = 0;
+
+	for (size_t i = 0; i < layout->count; i++)
+		if (is_shown(layout, &layout->columns[i], rank))
+			sum += layout->columns[i].width;
+	return sum;
+}
+
+/* Chooses the columns up to this rank that fit. */
+static struct layout choose(
+	const struct options *options, unsigned int columns, unsigned int rank_max)
+{
+	struct layout layout = {
+		.columns = bandwidth_columns,
+		.count = sizeof(bandwidth_columns) / sizeof(bandwidth_columns[0]),
+		.rank = rank_max,
+		.both = options->measure.bidirectional,
+	};
+
+	if (options->measure.latency) {
+		layout.columns = latency_columns;
+		layout.count = sizeof(latency_columns) / sizeof(latency_columns[0]);
+	}
+	while (layout.rank > 0 && width(&layout, layout.rank) > columns)
+		layout.rank--;
+	return layout;
+}
+
+static unsigned int rank_of(const struct options *options)
+{
+	return options->verbose ? RANK_VERBOSE : RANK_VERBOSE - 1;
+}
+
+const char *table_size(char text[TABLE_SIZE], uint64_t bytes)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} units[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {"", 1}};
+	size_t i = 0;
+
+	while (bytes < units[i].bytes || bytes % units[i].bytes)
+		if (units[++i].bytes == 1)
+			break;
+	snprintf(text, TABLE_SIZE, "%" PRIu64 "%s", bytes / units[i].bytes, units[i].name);
+	return text;
+}
+
+bool table_head(char line[TABLE_LINE], const struct options *options, unsigned int columns,
+	unsigned int index)
+{
+	struct layout layout = choose(options, columns, rank_of(options));
+
+	*line = '\0';
+	for (size_t i = 0; i < layout.count; i++) {
+		const struct column *column = &layout.columns[i];
+		const char *unit = column->unit ? column->unit : measurement_unit(options);
+
+		if (is_shown(&layout, column, layout.rank))
+			text_append(line, TABLE_LINE, "%*s", (int)column->width,
+				index == 0 ? column->name : unit);
+	}
+	return index < 2;
+}
+
+/* Formats the cells, without blanks at the end. One that is too wide shifts those after it. */
+static void put_cells(char line[TABLE_LINE], const struct layout *layout, struct row *row)
+{
+	char cell[CELL];
+	size_t end;
+
+	*line = '\0';
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct column *column = &layout->columns[i];
+
+		if (!is_shown(layout, column, layout->rank))
+			continue;
+		row->percentile = column->percentile;
+		column->put(cell, row);
+		end = strlen(line);
+		if (end > 0 && line[end - 1] != ' ' && strlen(cell) >= column->width)
+			text_append(line, TABLE_LINE, " ");
+		text_append(line, TABLE_LINE, "%*s", (int)column->width, cell);
+	}
+	for (end = strlen(line); end > 0 && line[end - 1] == ' '; end--)
+		line[end - 1] = '\0';
+}
+
+bool table_row(char line[TABLE_LINE], const struct options *options, unsigned int columns,
+	const struct measured *measured, unsigned int index)
+{
+	struct layout layout = choose(options, columns, rank_of(options));
+	struct row row = {options, measured, index == 0 ? &measured->ours : &measured->theirs, 0};
+
+	if (index > (unsigned int)measurement_both(measured))
+		return false;
+	put_cells(line, &layout, &row);
+	return true;
+}
+
+void table_running_row(char line[TABLE_LINE], const struct options *options, unsigned int columns,
+	const struct measured *measured, const char *progress)
+{
+	unsigned int used = (unsigned int)strlen(progress) + 3; /* blanks, and the last column */
+	unsigned int rank = options->measure.latency ? RANK_VERBOSE - 1 : 2;
+	struct layout layout = choose(options, columns > used ? columns - used : 0, rank);
+	struct row row = {options, measured, &measured->ours, 0};
+
+	put_cells(line, &layout, &row);
+	text_append(line, TABLE_LINE, "  %s", progress);
+}
+
+/* The most operations in one bar. */
+static uint64_t longest(const struct histogram *latency)
+{
+	uint64_t from, to, count, most = 1;
+	size_t at = 0;
+
+	while ((count = histogram_bar(latency, &at, &from, &to)))
+		if (count > most)
+			most = count;
+	return most;
+}
+
+bool table_bar(
+	char line[TABLE_LINE], unsigned int columns, const struct histogram *latency, size_t *at)
+{
+	uint64_t from, to, count = histogram_bar(latency, at, &from, &to);
+	unsigned int used, room, size;
+
+	if (count == 0)
+		return false;
+	snprintf(line, TABLE_LINE, "%10.2f us %9" PRIu64 " %7.3f %% ", (double)from / 1000, count,
+		100 * (double)count / (double)latency->count);
+	used = (unsigned int)strlen(line);
+	if (columns > TABLE_LINE - 1)
+		columns = TABLE_LINE - 1;
+	room = columns > used ? columns - used : 0;
+	size = (unsigned int)((double)room * (double)count / (double)longest(latency) + 0.5);
+	memset(line + used, '#', size);
+	line[size ? used + size : used - 1] = '\0';
+	return true;
+}

@@ -1,0 +1,383 @@
+/* The tables of measurements: headings, rows and histograms, at all widths. */
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/table.h"
+#include "tests/unit/unit.h"
+
+/* Too large for the stack. */
+static struct histogram latency;
+
+/* 2 s: 1000 operations of 64 KiB to the peer, 500 back. */
+static const struct measured bandwidth = {
+	.threads = 3,
+	.parameters = {.size = 65536, .queue_pairs = 2, .depth = 16, .wait = TEST_SPIN},
+	.ours = {.operations = 1000,
+		.bytes = 65536000,
+		.nanoseconds = 2000000000,
+		.cpu_nanoseconds = 655360000,
+		.worst = 30000000,
+		.best = 40000000},
+	.theirs = {.operations = 500,
+		.bytes = 32768000,
+		.nanoseconds = 2000000000,
+		.cpu_nanoseconds = 65536000,
+		.best = 20000000},
+};
+
+static struct options options_of(enum rate_unit unit, bool of_latency, bool verbose)
+{
+	return (struct options){.verbose = verbose,
+		.measure = {.bandwidth = !of_latency, .latency = of_latency, .unit = unit}};
+}
+
+static void sizes_are_written_as_they_are_given(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} cases[] = {{0, "0"}, {1, "1"}, {8, "8"}, {1000, "1000"}, {1024, "1K"}, {1025, "1025"},
+		{1536, "1536"}, {4096, "4K"}, {65536, "64K"}, {5 << 10, "5K"}, {1 << 20, "1M"},
+		{3 << 19, "1536K"}, {16 << 20, "16M"}, {16777215, "16777215"}, {1 << 30, "1G"},
+		{UINT64_MAX, "18446744073709551615"}};
+	char text[TABLE_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(table_size(text, cases[i].bytes),
+			i + 1 == COUNT(cases) ? "184467440737095" : cases[i].text);
+}
+
+static void headings_name_the_columns_and_their_units(void **state)
+{
+	static const struct {
+		enum rate_unit unit;
+		bool latency, verbose, bidirectional;
+		const char *lines[2];
+	} cases[] = {
+		{UNIT_MB, false, false, false,
+			{"size   average    worst     best messages    local   remote",
+				"   B      MB/s     MB/s     MB/s      1/s CPU s/GB CPU s/GB"}},
+		{UNIT_MIB, false, true, false,
+			{"size   average    worst     best messages    local   remote   total depth",
+				"   B     MiB/s    MiB/s    MiB/s      1/s CPU s/GB CPU s/GB     "
+				"ops   ops"}},
+		{UNIT_GBIT, false, true, true,
+			{"size     by   average    worst     best messages    local   remote   "
+			 "total depth",
+				"   B             Gb/s     Gb/s     Gb/s      1/s CPU s/GB CPU "
+				"s/GB     ops   ops"}},
+		{UNIT_GBIT, true, false, false,
+			{"size   minimum   median     90 %     99 %   99.9 %  99.99 %   maximum",
+				"   B        us       us       us       us       us       us      "
+				"  us"}},
+		{UNIT_GBIT, true, true, false,
+			{"size   minimum   median     90 %     99 %   99.9 %  99.99 %   maximum   "
+			 "total",
+				"   B        us       us       us       us       us       us      "
+				"  us     ops"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options =
+			options_of(cases[i].unit, cases[i].latency, cases[i].verbose);
+		char line[TABLE_LINE];
+		unsigned int index = 0;
+
+		options.measure.bidirectional = cases[i].bidirectional;
+		for (; table_head(line, &options, TABLE_COLUMNS, index); index++) {
+			assert_true(index < 2);
+			assert_string_equal(line, cases[i].lines[index]);
+			assert_true(strlen(line) <= 80);
+		}
+		assert_int_equal(index, 2);
+	}
+}
+
+static void a_bandwidth_test_has_a_row_per_direction(void **state)
+{
+	static const struct {
+		enum rate_unit unit;
+		bool bidirectional, verbose;
+		const char *rows[2];
+	} cases[] = {
+		{UNIT_MB, false, false,
+			{" 64K    32.8     30.0     40.0        500    10.00     1.00", NULL}},
+		{UNIT_MIB, false, true,
+			{" 64K    31.2     28.6     38.1        500    10.00     1.00    1000    16",
+				NULL}},
+		{UNIT_GBIT, false, false,
+			{" 64K     0.262    0.240    0.320      500    10.00     1.00", NULL}},
+		/* CPU seconds per GB, counting both directions. */
+		{UNIT_MB, true, false,
+			{" 64K client    32.8     30.0     40.0        500     6.67     0.67",
+				" 64K server    16.4      0.000   20.0        250     6.67     "
+				"0.67"}},
+		{UNIT_MB, true, true,
+			{" 64K client    32.8     30.0     40.0        500     6.67     0.67    "
+			 "1000    16",
+				" 64K server    16.4      0.000   20.0        250     6.67     "
+				"0.67     500    16"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = options_of(cases[i].unit, false, cases[i].verbose);
+		struct measured measured = bandwidth;
+		char line[TABLE_LINE];
+		unsigned int index = 0;
+
+		options.measure.bidirectional = cases[i].bidirectional;
+		measured.parameters.direction = cases[i].bidirectional ? TEST_BOTH : TEST_CLIENT;
+		for (; table_row(line, &options, TABLE_COLUMNS, &measured, index); index++) {
+			assert_true(index < 2 && cases[i].rows[index]);
+			assert_string_equal(line, cases[i].rows[index]);
+			assert_true(strlen(line) <= 80);
+		}
+		assert_int_equal(index, cases[i].rows[1] ? 2 : 1);
+	}
+}
+
+/* Small messages: low rates and high CPU times per GB still fit their columns. */
+static void small_rates_have_enough_digits(void **state)
+{
+	static const struct measured few = {
+		.parameters = {.size = 2, .queue_pairs = 1, .depth = 128},
+		.ours = {.operations = 50000,
+			.bytes = 100000,
+			.nanoseconds = 2000000000,
+			.cpu_nanoseconds = 1999500000,
+			.worst = 9000,
+			.best = 99960},
+		.theirs = {.cpu_nanoseconds = 99999000},
+	};
+	struct options options = options_of(UNIT_MB, false, true);
+	char line[TABLE_LINE];
+
+	(void)state;
+	assert_true(table_row(line, &options, TABLE_COLUMNS, &few, 0));
+	assert_string_equal(
+		line, "   2     0.050    0.009    0.100    25000 19995      999.99   50000   128");
+}
+
+/* 400 Gb/s, 100 million messages a second: still one column for each decimal point. */
+static void large_rates_keep_their_columns(void **state)
+{
+	static const struct measured fast = {
+		.parameters = {.size = 512, .queue_pairs = 1, .depth = 128},
+		.ours = {.operations = 97656250,
+			.bytes = 50000000000,
+			.nanoseconds = 1000000000,
+			.worst = 49999000000,
+			.best = 50001000000},
+	};
+	struct options options = options_of(UNIT_MB, false, true);
+	char line[TABLE_LINE];
+
+	(void)state;
+	assert_true(table_row(line, &options, TABLE_COLUMNS, &fast, 0));
+	assert_string_equal(
+		line, " 512 50000.0  49999.0  50001.0   97656250     0.00     0.00 97656250   128");
+}
+
+/* A run shorter than one interval has no worst and no best interval. */
+static void a_short_run_has_no_intervals(void **state)
+{
+	struct options options = options_of(UNIT_MB, false, false);
+	struct measured measured = bandwidth;
+	char line[TABLE_LINE];
+
+	(void)state;
+	measured.ours.worst = measured.ours.best = 0;
+	assert_true(table_row(line, &options, TABLE_COLUMNS, &measured, 0));
+	assert_string_equal(line, " 64K    32.8          -        -      500    10.00     1.00");
+}
+
+/* 1 to 1000 us, one sample each. */
+static struct measured latency_measured(void)
+{
+	histogram_init(&latency);
+	for (uint64_t us = 1; us <= 1000; us++)
+		histogram_add(&latency, us * 1000);
+	return (struct measured){
+		.parameters = {.kind = TEST_LATENCY, .size = 8, .queue_pairs = 1, .depth = 1},
+		.ours = {.operations = 1000, .bytes = 8000, .nanoseconds = 1},
+		.latency = &latency,
+	};
+}
+
+static void a_latency_row_has_its_percentiles(void **state)
+{
+	struct options options = options_of(UNIT_MB, true, true);
+	struct measured measured = latency_measured();
+	double minimum, median, p90, p99, p99_9, p99_99, maximum;
+	unsigned long bytes, operations;
+	char line[TABLE_LINE];
+
+	(void)state;
+	assert_true(table_row(line, &options, TABLE_COLUMNS, &measured, 0));
+	assert_false(table_row(line, &options, TABLE_COLUMNS, &measured, 1));
+	assert_int_equal(strlen(line), 4 + 10 + 5 * 9 + 10 + 8);
+	assert_int_equal(sscanf(line, "%lu %lf %lf %lf %lf %lf %lf %lf %lu", &bytes, &minimum,
+				 &median, &p90, &p99, &p99_9, &p99_99, &maximum, &operations),
+		9);
+	assert_int_equal(bytes, 8);
+	assert_int_equal(operations, 1000);
+	assert_true(minimum == 1 && maximum == 1000);
+	assert_true(median > 498 && median < 502);
+	assert_true(p90 > 897 && p90 < 903);
+	assert_true(p99 > 987 && p99 < 993);
+	assert_true(p99_9 > 996 && p99_9 < 1001);
+	assert_true(p99_99 > 997 && p99_99 <= 1000);
+}
+
+/* Narrow terminals show the most important columns; none is wider than the terminal. */
+static void tables_fit_all_widths(void **state)
+{
+	static const struct {
+		unsigned int columns;
+		bool latency;
+		const char *head;
+	} cases[] = {
+		{40, false, "size   average    worst     best"},
+		{50, false, "size   average    worst     best messages"},
+		{60, false, "size   average    worst     best messages    local   remote"},
+		{40, true, "size   median     99 %   maximum"},
+		{60, true, "size   minimum   median     90 %     99 %   99.9 %   maximum"},
+	};
+	char line[TABLE_LINE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct options options = options_of(UNIT_MB, cases[i].latency, true);
+
+		assert_true(table_head(line, &options, cases[i].columns, 0));
+		assert_string_equal(line, cases[i].head);
+	}
+	for (unsigned int columns = TABLE_COLUMNS_MIN; columns <= TABLE_COLUMNS; columns++)
+		for (unsigned int kind = 0; kind < 8; kind++) {
+			struct options options = options_of(UNIT_MB, kind & 1, kind & 2);
+			struct measured measured = kind & 1 ? latency_measured() : bandwidth;
+
+			options.measure.bidirectional = kind == 4 || kind == 6;
+			for (unsigned int i = 0; table_head(line, &options, columns, i); i++)
+				assert_true(strlen(line) <= columns);
+			for (unsigned int i = 0; table_row(line, &options, columns, &measured, i);
+				i++)
+				assert_true(strlen(line) <= columns);
+			table_running_row(line, &options, columns, &measured, "0.7 of 2.0 s");
+			assert_true(strlen(line) < columns);
+			assert_non_null(strstr(line, "  0.7 of 2.0 s"));
+		}
+}
+
+static void a_running_row_has_no_cpu_time(void **state)
+{
+	struct options options = options_of(UNIT_MB, false, true);
+	struct measured measured = bandwidth;
+	char line[TABLE_LINE];
+
+	(void)state;
+	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
+	assert_string_equal(line, " 64K    32.8     30.0     40.0        500  0.7 of 2.0 s");
+	measured = latency_measured();
+	options = options_of(UNIT_MB, true, false);
+	table_running_row(line, &options, 60, &measured, "17 of 1000");
+	assert_int_equal(strncmp(line, "   8      1.00 ", 15), 0);
+	assert_non_null(strstr(line, "  1000.00  17 of 1000"));
+}
+
+/* The bar of the most frequent latencies reaches the last column, and others are in proportion. */
+static void a_histogram_counts_all_operations(void **state)
+{
+	static const unsigned int widths[] = {40, 60, 80, 120, 400};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(widths); i++) {
+		struct measured measured = latency_measured();
+		unsigned long operations, all = 0, most = 0;
+		char line[TABLE_LINE];
+		double from, part, parts = 0;
+		size_t at = 0, longest = 0, bars[1000], count = 0;
+		unsigned long counts[1000];
+
+		while (table_bar(line, widths[i], measured.latency, &at)) {
+			assert_int_equal(
+				sscanf(line, "%lf us %lu %lf %%", &from, &operations, &part), 3);
+			assert_true(strlen(line) <= widths[i]);
+			assert_true(line[strlen(line) - 1] != ' ');
+			if (strlen(line) > longest)
+				longest = strlen(line);
+			bars[count] = strspn(line + strcspn(line, "#"), "#");
+			counts[count++] = operations;
+			most = operations > most ? operations : most;
+			all += operations;
+			parts += part;
+		}
+		assert_int_equal(all, 1000);
+		assert_true(parts > 99.9 && parts < 100.1);
+		assert_int_equal(longest, widths[i]);
+		for (size_t bar = 0; bar < count; bar++) {
+			double exact =
+				(double)(widths[i] - 34) * (double)counts[bar] / (double)most;
+
+			assert_in_range(bars[bar], (unsigned long)exact, (unsigned long)exact + 1);
+		}
+	}
+}
+
+static void an_empty_histogram_has_no_bars(void **state)
+{
+	char line[TABLE_LINE];
+	size_t at = 0;
+
+	(void)state;
+	histogram_init(&latency);
+	assert_false(table_bar(line, 80, &latency, &at));
+}
+
+/* Impossible values from a peer: no row overflows and nothing is divided by zero. */
+static void rows_fit_any_numbers(void **state)
+{
+	static const uint64_t numbers[] = {0, 1, UINT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(numbers); i++)
+		for (size_t j = 0; j < COUNT(numbers); j++) {
+			uint64_t a = numbers[i], b = numbers[j];
+			struct measured measured = {
+				.parameters = {.size = UINT32_MAX, .direction = TEST_BOTH},
+				.ours = {a, b, b, a, b, a, b, 0},
+				.theirs = {a, a, b, b, a, b, a, 0},
+			};
+			struct options options = options_of(UNIT_MB, false, true);
+			char line[TABLE_LINE];
+
+			for (unsigned int index = 0; index < 2; index++) {
+				assert_true(
+					table_row(line, &options, TABLE_COLUMNS, &measured, index));
+				assert_true(strlen(line) < TABLE_LINE);
+			}
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_are_written_as_they_are_given),
+		cmocka_unit_test(headings_name_the_columns_and_their_units),
+		cmocka_unit_test(a_bandwidth_test_has_a_row_per_direction),
+		cmocka_unit_test(small_rates_have_enough_digits),
+		cmocka_unit_test(large_rates_keep_their_columns),
+		cmocka_unit_test(a_short_run_has_no_intervals),
+		cmocka_unit_test(a_latency_row_has_its_percentiles),
+		cmocka_unit_test(tables_fit_all_widths),
+		cmocka_unit_test(a_running_row_has_no_cpu_time),
+		cmocka_unit_test(a_histogram_counts_all_operations),
+		cmocka_unit_test(an_empty_histogram_has_no_bars),
+		cmocka_unit_test(rows_fit_any_numbers),
+	};
+
+	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
