@@ -121,6 +121,17 @@ struct json_object *report_json(const struct report *report)
 	return document_filled(object);
 }
 
+#define FILES_TEXT (2 * UNITS_TEXT + 16)
+
+/* What a tree consists of: " (5,000 files, 2.10 GB)". */
+static void format_files(char text[FILES_TEXT], const struct report_stream *stream)
+{
+	char files[UNITS_TEXT], contents[UNITS_TEXT];
+
+	snprintf(text, FILES_TEXT, " (%s file%s, %s)", units_format_count(files, stream->files),
+		stream->files == 1 ? "" : "s", units_format(contents, stream->contents));
+}
+
 int report_summary(char *text, size_t size, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;
@@ -130,8 +141,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			   : stream->discarded ? "discarded"
 					       : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
-	char end[DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
-	char resumed[48] = "", more[40] = "";
+	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
+	char resumed[48] = "", more[40] = "", files[FILES_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(stream, report->seconds);
 
@@ -139,14 +150,17 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		text_escape_utf8(path, stream->path, strnlen(stream->path, PATH_SHOWN_MAX));
 	if (stream->entries > 1)
 		snprintf(more, sizeof(more), " and %lu more", stream->entries - 1);
-	if (stream->bytes >= 1000)
+	if (stream->entries > 0 && stream->complete)
+		format_files(files, stream);
+	if (stream->bytes >= 1000 && !*files)
 		snprintf(moved, sizeof(moved), " (%s)", units_format(part, stream->bytes));
 	if (bytes_per_second >= 0)
 		snprintf(rate, sizeof(rate), ", %s",
 			units_format_rate(part, (uint64_t)bytes_per_second));
 	if (stream->complete) {
 		digest_text(hash, &stream->digest);
-		snprintf(end, sizeof(end), "%s %s", digest_name(report->secret), hash);
+		snprintf(end, sizeof(end), "%s%s %s", there ? "" : "verified, ",
+			digest_name(report->secret), hash);
 	}
 	if (there)
 		return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s, %s", verb, path,
@@ -154,9 +168,9 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			stream->from, stream->from == 1 ? "" : "s", end);
 	if (stream->from > 0)
 		snprintf(resumed, sizeof(resumed), ", resumed at byte %" PRIu64, stream->from);
-	return snprintf(text, size, "%s %s%s %s %s: %" PRIu64 " byte%s%s in %s%s%s, %s", verb, path,
-		more, sent ? "to" : "from", report->peer ? report->peer : "the peer", stream->bytes,
-		stream->bytes == 1 ? "" : "s", moved,
+	return snprintf(text, size, "%s %s%s%s %s %s: %" PRIu64 " byte%s%s in %s%s%s, %s", verb,
+		path, more, files, sent ? "to" : "from", report->peer ? report->peer : "the peer",
+		stream->bytes, stream->bytes == 1 ? "" : "s", moved,
 		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, resumed,
 		end);
 }
@@ -242,6 +256,13 @@ static void print_summary(const struct output *output, const struct report *repo
 	output_line(output, "%s.", text);
 }
 
+/* Copies what the tree consists of; incomplete, these are only the files that have begun. */
+static void count_files(struct report_stream *stream, struct tree_state tree)
+{
+	stream->files = tree.file;
+	stream->contents = tree.bytes;
+}
+
 void connection_report(
 	struct connection *connection, enum exit_status status, const char *error, bool json)
 {
@@ -283,6 +304,9 @@ void connection_report(
 			.complete = complete},
 	};
 
+	count_files(&report.sent, source_tree(connection->source));
+	if (connection->sink)
+		count_files(&report.received, sink_tree(connection->sink));
 	source_result(connection->source, &report.sent.digest, &why);
 	if (json) {
 		memory_budget_read(&memory);

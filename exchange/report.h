@@ -31,6 +31,8 @@ struct report_stream {
 	unsigned long entries; /* if a tree: its files and folders, the first of which path names */
 	bool discarded;        /* received, but not stored */
 	bool complete;         /* all bytes were moved, and the digest is known */
+	uint64_t files;        /* if a complete tree: its files and links */
+	uint64_t contents;     /* the size of these files */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */

@@ -42,9 +42,9 @@ same_tree() {
 		start_server --output "$DIR/in" --count 1 $mode
 		expect 0 client --input "$DIR/from/tree" --input "$DIR/from/file" -i "$DIR/from/empty file" \
 			$mode "$ADDRESS" "$PORT"
-		has "$OUT" "^sent $DIR/from/tree and 2 more to $ADDRESS:$PORT: [0-9]* bytes .*, XXH3 [0-9a-f]*\\.\$"
+		has "$OUT" "^sent $DIR/from/tree and 2 more (9 files, 24.0 MB) to $ADDRESS:$PORT: [0-9]* bytes in .*, verified, XXH3 [0-9a-f]*\\.\$"
 		server_exits 0
-		has "$LOG" "^received $DIR/in/tree and 2 more from $ADDRESS:[0-9]*: [0-9]* bytes "
+		has "$LOG" "^received $DIR/in/tree and 2 more (9 files, 24.0 MB) from $ADDRESS:[0-9]*: [0-9]* bytes in .*, verified, XXH3 "
 		same_tree "$DIR/from" "$DIR/in"
 		[ "$(stat -c %b "$DIR/in/tree/sparse")" -eq 0 ]
 		rm -r "$DIR/in"

@@ -266,21 +266,29 @@ static void prints_summary_lines(void **state)
 		double seconds;
 		const char *path, *text;
 	} cases[] = {
-		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true}, false, 2.51,
-			"in/big.iso", "209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3 " HASH},
-		{{1048576, 0, DIGEST, NULL, NULL, 0, false, false}, false, 0.25, "data",
+		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0}, false, 2.51,
+			"in/big.iso",
+			"209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
+		{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0}, false, 0.25, "data",
 			"1048576 bytes (1.0 MB) in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, false, 0, "data",
-			"1 byte in 0 ms, XXH3 " HASH},
-		{{1, 0, DIGEST, NULL, NULL, 0, false, true}, true, 0, "data",
-			"1 byte in 0 ms, Poly1305-BLAKE2b " HASH},
-		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false}, false, NAN,
+		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0}, false, 0, "data",
+			"1 byte in 0 ms, verified, XXH3 " HASH},
+		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0}, true, 0, "data",
+			"1 byte in 0 ms, verified, Poly1305-BLAKE2b " HASH},
+		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0}, false, NAN,
 			"a\\xff\\x0a\xc3\xb6", "0 bytes in 0 ms, incomplete"},
-		{{5, 0, DIGEST, "a", "in/a", 3, false, true}, false, 0, "in/a and 2 more",
-			"5 bytes in 0 ms, XXH3 " HASH},
-		{{5, 0, DIGEST, "a", "in/a", 1, false, true}, false, 0, "in/a",
-			"5 bytes in 0 ms, XXH3 " HASH},
-		{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false}, false, 1e6, "data",
+		{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000}, false, 0,
+			"in/a and 2 more (5,000 files, 2.10 GB)",
+			"5 bytes in 0 ms, verified, XXH3 " HASH},
+		{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4}, false, 0, "in/a (1 file, 4 B)",
+			"5 bytes in 0 ms, verified, XXH3 " HASH},
+		{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0}, false, 2.0,
+			"in/a (0 files, 0 B)",
+			"2400000 bytes in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
+		/* An incomplete tree may have sent fewer files than were read. */
+		{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9}, false, 2.0,
+			"in/a and 1 more", "2400000 bytes (2.4 MB) in 2.0 s, 1.2 MB/s, incomplete"},
+		{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0}, false, 1e6, "data",
 			"18446744073709551615 bytes (18.45 EB) in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};
@@ -315,8 +323,8 @@ static void says_that_data_was_discarded(void **state)
 
 	(void)state;
 	report_summary(text, sizeof(text), &report, false);
-	assert_string_equal(
-		text, "discarded data from 192.0.2.1:7471: 5 bytes in 1.0 s, 5 B/s, XXH3 " HASH);
+	assert_string_equal(text,
+		"discarded data from 192.0.2.1:7471: 5 bytes in 1.0 s, 5 B/s, verified, XXH3 " HASH);
 }
 
 static void says_where_a_transfer_resumed(void **state)
@@ -330,7 +338,7 @@ static void says_where_a_transfer_resumed(void **state)
 	(void)state;
 	report_summary(text, sizeof(text), &report, false);
 	assert_string_equal(text, "received f from 192.0.2.1:7471: 5 bytes in 1.0 s, 5 B/s, "
-				  "resumed at byte 7, XXH3 " HASH);
+				  "resumed at byte 7, verified, XXH3 " HASH);
 	report.received.bytes = 0;
 	report_summary(text, sizeof(text), &report, false);
 	assert_string_equal(text, "already there: f from 192.0.2.1:7471: 7 bytes, XXH3 " HASH);
