@@ -293,6 +293,8 @@ const struct option_row option_rows[] = {
 	{SERVER, 0, "count", "N", "exit after N clients", take_number, FIELD(count), 1, UINT64_MAX},
 	{EXCHANGE | BANDWIDTH, 0, "depth", "N", "keep N operations in flight; default by size",
 		take_number, FIELD(depth), 1, DEPTH_MAX},
+	{MEASUREMENTS, 0, "csv", NULL, "print comma-separated values instead of text", take_flag,
+		FIELD(measure.csv)},
 	{SERVER | CLIENT, 'd', "device", "NAME", "use only this RDMA device (see `rdma link`)",
 		take_text, FIELD(device)},
 	{EXCHANGE, 0, "discard", NULL, "verify received data, but do not store it", take_flag,

@@ -478,6 +478,10 @@ static enum options_result check_measurement(struct options *options)
 
 	measure->bandwidth = options->command == CLI_BANDWIDTH;
 	measure->latency = options->command == CLI_LATENCY;
+	if (measure->csv && options->json)
+		return options_wrong(options, "--csv and --json are mutually exclusive");
+	if (measure->csv && measure->histogram)
+		return options_wrong(options, "--csv and --histogram are mutually exclusive");
 	if (measure->iterations && measure->duration)
 		return options_wrong(options, "--iterations and --duration are mutually exclusive");
 	/* The thread that finishes first would leave the link to the others. */

@@ -1,6 +1,6 @@
 /*
- * `rdma-client bandwidth` and `latency`: connects the threads, runs a test per message size and
- * has the results printed. The main thread owns struct measurement, which contains the results and all
+ * `rdma-client bandwidth` and `latency`: connects the threads, runs a test per message size and has
+ * the results printed. The main thread owns struct measurement, which contains the results and all
  * threads' connections. The other threads run only during a test, each on its own connection.
  */
 #include <json-c/json.h>
@@ -10,6 +10,7 @@
 #include "base/explain.h"
 #include "base/json-document.h"
 #include "cli/startup.h"
+#include "measure/csv.h"
 #include "measure/measure.h"
 #include "measure/parameters.h"
 #include "measure/screen.h"
@@ -125,13 +126,38 @@ static void compare_with_best(struct measurement *measurement, const struct meas
 	}
 }
 
+/* With --csv, prints the result as a line on standard output. */
+static void print_csv(const struct options *options, struct json_object *result)
+{
+	char line[CSV_LINE];
+
+	if (!options->measure.csv)
+		return;
+	csv_row(line, options->measure.latency, result);
+	output_document(result ? line : NULL);
+}
+
 /* Prints one result and keeps it for the JSON document. */
 static void show(struct measurement *measurement, const struct measured *measured)
 {
+	const struct options *options = measurement->options;
+	struct json_object *result = measurement_json(measured, options->measure.histogram);
+
 	screen_print_result(measurement, measured);
+	print_csv(options, result);
 	compare_with_best(measurement, measured);
-	document_append(measurement->results,
-		measurement_json(measured, measurement->options->measure.histogram));
+	document_append(measurement->results, result);
+}
+
+static void show_head(const struct measurement *measurement)
+{
+	char line[CSV_LINE];
+
+	screen_print_head(measurement);
+	if (measurement->options->measure.csv) {
+		csv_head(line, measurement->options->measure.latency);
+		output_document(line);
+	}
 }
 
 static const char *value(const struct facts *facts, const char *name)
@@ -233,7 +259,7 @@ static int measure_all(struct measurement *measurement)
 		return -1;
 	if (choose_wait(measurement))
 		return -1;
-	screen_print_head(measurement);
+	show_head(measurement);
 	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
 		parameters_choose(measurement, size, &parameters);
 		parameters.wait = measurement->wait;
@@ -268,6 +294,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	}
 	measurement->options = options;
 	measurement->output = output;
+	measurement->output.quiet |= options->measure.csv;
 	measurement->results = json_object_new_array();
 	measurement->start = time(NULL);
 	gethostname(measurement->host_name, sizeof(measurement->host_name) - 1);

@@ -9,7 +9,8 @@
 #include "cli/options.h"
 
 /*
- * Runs the requested measurement and prints a table or, with --json, a document on standard output.
+ * Runs the requested measurement and prints a table or, with --json or --csv, only that on standard
+ * output.
  * Returns the exit status once all lines have been written. Main thread, which blocks here.
  */
 enum exit_status measure_server(const struct options *options, const char *program);

@@ -17,18 +17,16 @@
 /* Time between two running rows in nanoseconds. */
 #define RUNNING_NS UINT64_C(250000000)
 
-/* The columns for lines of text and for tables: no more than 80. */
-static unsigned int columns_of(const struct output *output)
+unsigned int screen_columns(const struct output *output)
 {
 	unsigned int columns = output_columns(output);
 
 	return columns >= TABLE_COLUMNS_MIN && columns < TABLE_COLUMNS ? columns : TABLE_COLUMNS;
 }
 
-/* Prints a line. What does not fit continues below, indented. */
-static void print_line(const struct output *output, const char *line)
+void screen_print_line(const struct output *output, const char *line)
 {
-	size_t room = columns_of(output), size = text_fit(line, room);
+	size_t room = screen_columns(output), size = text_fit(line, room);
 
 	output_line(output, "%.*s", (int)size, line);
 	for (line += size; *line; line += size) {
@@ -110,11 +108,11 @@ static void print_facts(
 	else if (*last)
 		snprintf(both, sizeof(both), "%-*s%s", INDENT, "both ends:", last);
 	if (*here)
-		print_line(&measurement->output, here);
+		screen_print_line(&measurement->output, here);
 	if (*there)
-		print_line(&measurement->output, there);
+		screen_print_line(&measurement->output, there);
 	if (*both)
-		print_line(&measurement->output, both);
+		screen_print_line(&measurement->output, both);
 }
 
 /* An end, with the port of its device. */
@@ -140,12 +138,12 @@ static void print_title(const struct measurement *measurement)
 	snprintf(line, sizeof(line), "%s %s %s %s %s %s%s", reads ? "READ" : "WRITE",
 		options->measure.latency ? "latency" : "bandwidth", both ? "between" : "from",
 		reads ? there : here, both ? "and" : "to", reads ? here : there, date);
-	print_line(&measurement->output, line);
+	screen_print_line(&measurement->output, line);
 }
 
 void screen_print_head(const struct measurement *measurement)
 {
-	unsigned int columns = columns_of(&measurement->output);
+	unsigned int columns = screen_columns(&measurement->output);
 	char line[TABLE_LINE], poll[32];
 
 	print_title(measurement);
@@ -161,7 +159,7 @@ void screen_print_result(const struct measurement *measurement, const struct mea
 {
 	const struct output *output = &measurement->output;
 	const struct options *options = measurement->options;
-	unsigned int columns = columns_of(output), width = output_columns(output);
+	unsigned int columns = screen_columns(output), width = output_columns(output);
 	char line[TABLE_LINE];
 	size_t bar = 0;
 
@@ -182,14 +180,14 @@ void screen_print_counters(const struct measurement *measurement)
 	counters_describe(&measurement->our_counters, here, sizeof(here));
 	counters_describe(&measurement->their_counters, there, sizeof(there));
 	snprintf(line, sizeof(line), "local counters: %s; remote counters: %s", here, there);
-	if (strlen(line) <= columns_of(output)) {
+	if (strlen(line) <= screen_columns(output)) {
 		output_line(output, "local counters: %s; remote counters: %s", here, there);
 		return;
 	}
 	snprintf(line, sizeof(line), "local counters: %s", here);
-	print_line(output, line);
+	screen_print_line(output, line);
 	snprintf(line, sizeof(line), "remote counters: %s", there);
-	print_line(output, line);
+	screen_print_line(output, line);
 }
 
 void screen_print_best(const struct measurement *measurement)
@@ -231,7 +229,7 @@ void screen_show_running(struct screen_test *test, uint64_t now)
 	char line[TABLE_LINE], progress[64], size[TABLE_SIZE];
 	struct intervals intervals;
 
-	if (measurement->output.quiet || now < test->next || !isatty(STDERR_FILENO))
+	if (measurement->options->quiet || now < test->next || !isatty(STDERR_FILENO))
 		return;
 	test->next = now + RUNNING_NS;
 	if (test->phase) {
@@ -256,7 +254,7 @@ void screen_show_running(struct screen_test *test, uint64_t now)
 	}
 	put_progress(
 		progress, test->parameters, measured.ours.nanoseconds, measured.ours.operations);
-	table_running_row(
-		line, measurement->options, columns_of(&measurement->output), &measured, progress);
+	table_running_row(line, measurement->options, screen_columns(&measurement->output),
+		&measured, progress);
 	output_progress(&measurement->output, line);
 }

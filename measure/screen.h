@@ -8,6 +8,12 @@
 
 #include "measure/report.h"
 
+/* The columns for lines of text and for tables: no more than 80. */
+unsigned int screen_columns(const struct output *output);
+
+/* Prints a line. What does not fit continues below, indented. */
+void screen_print_line(const struct output *output, const char *line);
+
 /* Prints everything above the results. The ends are connected, and how they wait is chosen. */
 void screen_print_head(const struct measurement *measurement);
 

@@ -6,9 +6,6 @@
 #include "base/text.h"
 #include "measure/table.h"
 
-/* Size of a formatted number. */
-#define CELL 32
-
 /* A result, and the direction that the row is about. */
 struct row {
 	const struct options *options;
@@ -24,7 +21,7 @@ struct row {
 struct column {
 	unsigned int width, rank;
 	const char *name, *unit; /* unit NULL: that of rates */
-	void (*put)(char cell[CELL], const struct row *row);
+	void (*put)(char cell[TABLE_CELL], const struct row *row);
 	unsigned int percentile;
 	bool both; /* only if both ends initiate operations */
 };
@@ -35,107 +32,107 @@ struct column {
  * Formats a number with these fraction digits, and blanks in place of those that it lacks, so that
  * decimal points are aligned.
  */
-static void put_decimal(char cell[CELL], double number, int digits, int digits_max)
+static void put_decimal(char cell[TABLE_CELL], double number, int digits, int digits_max)
 {
 	int missing = digits_max - digits + (digits == 0);
 
-	snprintf(cell, CELL, "%.*f%*s", digits, number, missing, "");
+	snprintf(cell, TABLE_CELL, "%.*f%*s", digits, number, missing, "");
 }
 
 /* Small rates get more digits. */
-static void put_rate(char cell[CELL], const struct options *options, double bytes_per_second)
+void table_rate(char cell[TABLE_CELL], const struct options *options, double bytes_per_second)
 {
 	double rate = measurement_in_unit(options, bytes_per_second);
 
 	put_decimal(cell, rate, options->measure.unit == UNIT_GBIT || rate < 10 ? 3 : 1, 3);
 }
 
-static void put_size(char cell[CELL], const struct row *row)
+static void put_size(char cell[TABLE_CELL], const struct row *row)
 {
 	char text[TABLE_SIZE];
 
-	snprintf(cell, CELL, "%s", table_size(text, row->measured->parameters.size));
+	snprintf(cell, TABLE_CELL, "%s", table_size(text, row->measured->parameters.size));
 }
 
-static void put_initiator(char cell[CELL], const struct row *row)
+static void put_initiator(char cell[TABLE_CELL], const struct row *row)
 {
-	snprintf(cell, CELL, "%s", row->result == &row->measured->ours ? "client" : "server");
+	snprintf(cell, TABLE_CELL, "%s", row->result == &row->measured->ours ? "client" : "server");
 }
 
-static void put_average(char cell[CELL], const struct row *row)
+static void put_average(char cell[TABLE_CELL], const struct row *row)
 {
-	put_rate(cell, row->options, measurement_rate_of(row->result));
+	table_rate(cell, row->options, measurement_rate_of(row->result));
 }
 
 /* The rate of an interval. Both are known if the best is; the worst may be 0. */
-static void put_interval(char cell[CELL], const struct row *row, uint64_t bytes_per_second)
+static void put_interval(char cell[TABLE_CELL], const struct row *row, uint64_t bytes_per_second)
 {
 	if (row->result->best)
-		put_rate(cell, row->options, (double)bytes_per_second);
+		table_rate(cell, row->options, (double)bytes_per_second);
 	else
-		snprintf(cell, CELL, "-");
+		snprintf(cell, TABLE_CELL, "-");
 }
 
-static void put_worst(char cell[CELL], const struct row *row)
+static void put_worst(char cell[TABLE_CELL], const struct row *row)
 {
 	put_interval(cell, row, row->result->worst);
 }
 
-static void put_best(char cell[CELL], const struct row *row)
+static void put_best(char cell[TABLE_CELL], const struct row *row)
 {
 	put_interval(cell, row, row->result->best);
 }
 
-static void put_messages(char cell[CELL], const struct row *row)
+static void put_messages(char cell[TABLE_CELL], const struct row *row)
 {
-	snprintf(cell, CELL, "%.0f", measurement_operations(row->result));
+	snprintf(cell, TABLE_CELL, "%.0f", measurement_operations(row->result));
 }
 
 /* Small operations need many CPU seconds per GB, so the fraction is omitted. */
-static void put_cpu(char cell[CELL], const struct row *row, const struct test_result *end)
+static void put_cpu(char cell[TABLE_CELL], const struct row *row, const struct test_result *end)
 {
 	double seconds = measurement_cpu_per_gb(row->measured, end);
 
 	put_decimal(cell, seconds, seconds < 1000 ? 2 : 0, 2);
 }
 
-static void put_local_cpu(char cell[CELL], const struct row *row)
+static void put_local_cpu(char cell[TABLE_CELL], const struct row *row)
 {
 	put_cpu(cell, row, &row->measured->ours);
 }
 
-static void put_remote_cpu(char cell[CELL], const struct row *row)
+static void put_remote_cpu(char cell[TABLE_CELL], const struct row *row)
 {
 	put_cpu(cell, row, &row->measured->theirs);
 }
 
-static void put_operations(char cell[CELL], const struct row *row)
+static void put_operations(char cell[TABLE_CELL], const struct row *row)
 {
-	snprintf(cell, CELL, "%" PRIu64, row->result->operations);
+	snprintf(cell, TABLE_CELL, "%" PRIu64, row->result->operations);
 }
 
-static void put_depth(char cell[CELL], const struct row *row)
+static void put_depth(char cell[TABLE_CELL], const struct row *row)
 {
-	snprintf(cell, CELL, "%" PRIu32, row->measured->parameters.depth);
+	snprintf(cell, TABLE_CELL, "%" PRIu32, row->measured->parameters.depth);
 }
 
-static void put_microseconds(char cell[CELL], uint64_t nanoseconds)
+static void put_microseconds(char cell[TABLE_CELL], uint64_t nanoseconds)
 {
-	snprintf(cell, CELL, "%.2f", (double)nanoseconds / 1000);
+	snprintf(cell, TABLE_CELL, "%.2f", (double)nanoseconds / 1000);
 }
 
-static void put_minimum(char cell[CELL], const struct row *row)
+static void put_minimum(char cell[TABLE_CELL], const struct row *row)
 {
 	put_microseconds(cell, row->measured->latency->minimum);
 }
 
-static void put_percentile(char cell[CELL], const struct row *row)
+static void put_percentile(char cell[TABLE_CELL], const struct row *row)
 {
 	put_microseconds(cell, histogram_percentile(row->measured->latency,
 				       measurement_percentiles[row->percentile].part));
 }
 
-static void put_maximum(char cell[CELL], const struct row *row)
+static void put_maximum(char cell[TABLE_CELL], const struct row *row)
 {
 	put_microseconds(cell, row->measured->latency->maximum);
 }
@@ -249,7 +246,7 @@ bool table_head(char line[TABLE_LINE], const struct options *options, unsigned i
 /* Formats the cells, without blanks at the end. One that is too wide shifts those after it. */
 static void put_cells(char line[TABLE_LINE], const struct layout *layout, struct row *row)
 {
-	char cell[CELL];
+	char cell[TABLE_CELL];
 	size_t end;
 
 	*line = '\0';

@@ -20,6 +20,15 @@
 /* Size of a formatted message size. */
 #define TABLE_SIZE 16
 
+/* Size of a formatted number. */
+#define TABLE_CELL 32
+
+/*
+ * Formats a rate as a number of the requested unit. Blanks follow in place of the digits that large
+ * rates lack, so that decimal points are aligned.
+ */
+void table_rate(char cell[TABLE_CELL], const struct options *options, double bytes_per_second);
+
 /* Formats a message size as --size accepts it: "64K", "1M", "5000". */
 const char *table_size(char text[TABLE_SIZE], uint64_t bytes);
 

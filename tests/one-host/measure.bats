@@ -226,6 +226,21 @@ damaged() {
 }
 
 # bats test_tags=portable
+@test "--csv prints a line per size, and nothing else" {
+	start_server any
+	for MODE in write read; do
+		measure 0 bandwidth --iterations 5 --size 1K..4K --csv --verify
+		[ "$(cut -d , -f 1 "$OUT" | paste -s)" = $'size_bytes\t1024\t2048\t4096' ] ||
+			fail "$(cat "$OUT")"
+		[ "$(awk -F , '{ print NF }' "$OUT" | sort -u)" = 20 ]
+		[ ! -s "$ERR" ]
+		measure 0 latency --iterations 5 --csv
+		has "$OUT" '^8,[a-z]*,5,[1-9][0-9]*,'
+	done
+	stop_server
+}
+
+# bats test_tags=portable
 @test "a rate below --expect: exit 1 and the measured rate" {
 	MODE='write'
 	start_server any
@@ -302,6 +317,8 @@ refused() {
 	refused bandwidth --threads 2 --iterations 5
 	refused bandwidth --threads 5
 	refused bandwidth --histogram
+	refused latency --csv --histogram
+	refused bandwidth --csv --json
 	refused bandwidth --iterations 5 --duration 1
 	refused bandwidth --qps 64 --depth 1024
 	refused bandwidth --qps 65

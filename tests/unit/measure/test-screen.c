@@ -229,7 +229,7 @@ static void a_histogram_is_as_wide_as_the_terminal(void **state)
 		bar = strstr(printed.error, "      0.38 us        98  98.000 % ###");
 		assert_non_null(bar);
 		assert_int_equal(strcspn(bar, "\n"), widths[i]);
-		assert_non_null(strstr(printed.error, "\n      0.10 us         1   1.000 % "));
+		assert_non_null(strstr(printed.error, "\n      0.10 us         1   1.000 %"));
 	}
 	run(print, NULL);
 	assert_non_null(strstr(printed.out,
@@ -271,9 +271,15 @@ static void a_terminal_shows_the_running_test(void **state)
 		" 64K   109.2    163.8    163.8       1667  0.3 of 2.0 s" ERASE
 		" 64K   109.2    163.8    163.8       1667  500 of 2000" ERASE
 		"best rate: 220.4 MB/s at size 64K\n");
+	/* With --csv, only this. */
 	measurement.output = quiet;
+	run_on_terminal(print_running, false, 80);
+	assert_non_null(strstr(printed.error, "1667  0.3 of 2.0 s"));
+	assert_null(strstr(printed.error, "best rate"));
+	options.quiet = true;
 	run_on_terminal(print_running, true, 80);
 	assert_string_equal(printed.error, "");
+	options.quiet = false;
 	measurement.output = plain;
 	run(print_running, NULL);
 	assert_string_equal(printed.error, "");
