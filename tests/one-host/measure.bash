@@ -94,7 +94,7 @@ start_measurement() {
 		>"$DIR/running" 2>"$ERR" &
 	CLIENTS+=($!)
 	# The table header is printed once both ends are ready.
-	wait_line "$DIR/running" '^size  *\(average\|minimum\) '
+	wait_line "$DIR/running" '^size '
 }
 
 kill_clients() {
