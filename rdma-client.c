@@ -19,6 +19,7 @@
 #include "diagnose/watch.h"
 #include "exchange/report.h"
 #include "host/retransmissions.h"
+#include "measure/comparison.h"
 #include "measure/measure.h"
 #include "rdma-common.h"
 #include "verbs/dial.h"
@@ -433,6 +434,8 @@ static enum exit_status run_command(struct client *client)
 
 	if (options->command == CLI_EXPLAIN)
 		return explain_query(client);
+	if (options->command == CLI_COMPARE)
+		return comparison_print(options, program);
 	start_memory_budget(options, program);
 	switch (options->command) {
 	case CLI_DIAGNOSE:
@@ -442,6 +445,7 @@ static enum exit_status run_command(struct client *client)
 	case CLI_LATENCY:
 		return measure_server(options, program);
 	case CLI_EXCHANGE:
+	case CLI_COMPARE:
 	case CLI_EXPLAIN:
 	case CLI_SERVE: /* the server's command */
 	case CLI_COMMANDS:

@@ -60,6 +60,21 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words_min = 3,
 			.words_max = 4,
 		},
+	[CLI_COMPARE] =
+		{
+			.program = PROGRAM_CLIENT,
+			.names = "compare",
+			.words = "compare A.json B.json",
+			.summary = "compare two saved measurements",
+			.about =
+				"Compare two measurements that `bandwidth --json` or `latency --json` printed to\n"
+				"files: print the results side by side, and mark differences beyond the noise.\n",
+			.example = "compare before.json after.json",
+			.mode = -1,
+			.host = -1,
+			.words_min = 3,
+			.words_max = 3,
+		},
 	[CLI_DIAGNOSE] =
 		{
 			.program = PROGRAM_CLIENT,

@@ -273,6 +273,7 @@ static bool take_expectation(
 #define BANDWIDTH    (1U << CLI_BANDWIDTH)
 #define MEASUREMENTS (BANDWIDTH | 1U << CLI_LATENCY)
 #define DIAGNOSE     (1U << CLI_DIAGNOSE)
+#define COMPARE      (1U << CLI_COMPARE)
 #define EXPLAIN      (1U << CLI_EXPLAIN)
 #define CLIENT       (1U << CLI_EXCHANGE | MEASUREMENTS | DIAGNOSE)
 
@@ -288,8 +289,9 @@ const struct option_row option_rows[] = {
 		FIELD(buffer), 16 * KIB, 4 * GIB, "16K to 4G"},
 	{EXCHANGE, 0, "chunk", "SIZE", "limit one WRITE or READ; default by device", take_size,
 		FIELD(chunk), KIB, 64 * MIB, "1K to 64M"},
-	{SERVER | CLIENT, 0, "color", "auto|always|never", "color results; default: on a terminal",
-		take_choice, FIELD(color), 0, 0, "auto, always or never"},
+	{SERVER | CLIENT | COMPARE, 0, "color", "auto|always|never",
+		"color results; default: on a terminal", take_choice, FIELD(color), 0, 0,
+		"auto, always or never"},
 	{SERVER, 0, "count", "N", "exit after N clients", take_number, FIELD(count), 1, UINT64_MAX},
 	{EXCHANGE | BANDWIDTH, 0, "depth", "N", "keep N operations in flight; default by size",
 		take_number, FIELD(depth), 1, DEPTH_MAX},
@@ -307,7 +309,8 @@ const struct option_row option_rows[] = {
 	{EXCHANGE, 'f', "force", NULL, "replace existing output files", take_flag, FIELD(force)},
 	{SERVER, 0, "handshake-timeout", "SECONDS", "limit the time of a handshake; default 8",
 		take_seconds, FIELD(handshake_timeout), 1, DAY, "0.001 to 86400 seconds"},
-	{SERVER | CLIENT | EXPLAIN, 'h', "help", NULL, "print this help and exit", .take = NULL},
+	{SERVER | CLIENT | COMPARE | EXPLAIN, 'h', "help", NULL, "print this help and exit",
+		.take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
 	{EXCHANGE, 'i', "input", "FILE|DIRECTORY|-",
@@ -361,13 +364,14 @@ const struct option_row option_rows[] = {
 		"0.001 to 86400 seconds"},
 	{SERVER | CLIENT, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)", take_dscp,
 		FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
-	{BANDWIDTH, 0, "unit", "MB/s|MiB/s|Gb/s", "print rates in this unit; default MB/s",
-		take_choice, FIELD(measure.unit), 0, 0, "MB/s, MiB/s or Gb/s"},
+	{BANDWIDTH | COMPARE, 0, "unit", "MB/s|MiB/s|Gb/s",
+		"print rates in this unit; default MB/s", take_choice, FIELD(measure.unit), 0, 0,
+		"MB/s, MiB/s or Gb/s"},
 	{EXCHANGE | MEASUREMENTS | DIAGNOSE, 'v', "verbose", NULL, "print details", take_flag,
 		FIELD(verbose)},
 	{MEASUREMENTS, 0, "verify", NULL, "verify every byte at both ends", take_flag,
 		FIELD(measure.verify)},
-	{SERVER | CLIENT | EXPLAIN, 'V', "version", NULL, "print the version and exit",
+	{SERVER | CLIENT | COMPARE | EXPLAIN, 'V', "version", NULL, "print the version and exit",
 		.take = NULL},
 	{MEASUREMENTS, 0, "warm-up", "SECONDS", "warm up before each size; default 0.2",
 		take_seconds, FIELD(measure.warm_up), 0, DAY, "0 to 86400 seconds"},

@@ -41,6 +41,7 @@ enum cli_command_id {
 	CLI_EXCHANGE,
 	CLI_BANDWIDTH,
 	CLI_LATENCY,
+	CLI_COMPARE,
 	CLI_DIAGNOSE,
 	CLI_EXPLAIN,
 	CLI_COMMANDS /* in struct options: no command is known */
@@ -135,6 +136,7 @@ struct options {
 	bool watch;         /* diagnose: print events of this host's devices */
 	int64_t interval;   /* diagnose: repeat after this many milliseconds; 0: once */
 	struct options_measure measure;
+	const char *files[2]; /* compare: saved documents */
 
 	uint16_t port;                     /* 0: any free port (server) */
 	char host_text[OPTIONS_HOST_SIZE]; /* what host points to */

@@ -411,13 +411,17 @@ static enum options_result take_words(struct options *options, const struct line
 	}
 	if (line->word_count < command->words_min)
 		return options_advise(options, "%s is missing; for example: %s %s",
-			line->word_count == command->mode ? "the mode" : "HOST",
+			line->word_count == command->mode ? "the mode"
+			: command->host < 0               ? "FILE"
+							  : "HOST",
 			program_name(line->program), command->example);
 	if (line->word_count > command->words_max)
 		return report_extra(
 			options, line, "unexpected argument", line->words[command->words_max]);
 	if (options->command == CLI_EXPLAIN)
 		take_query(options, line);
+	for (unsigned int i = 0; options->command == CLI_COMPARE && i < 2; i++)
+		options->files[i] = line->words[1 + i];
 	if (command->host < 0 || command->host >= line->word_count)
 		return OPTIONS_RUN;
 	return take_server(options, line, line->words[command->host],
@@ -529,6 +533,7 @@ static enum options_result check_together(struct options *options, const struct 
 		return check_measurement(options);
 	case CLI_DIAGNOSE:
 		return options->watch ? check_watch(options, line) : OPTIONS_RUN;
+	case CLI_COMPARE:
 	case CLI_EXPLAIN:
 	case CLI_COMMANDS:
 		break;

@@ -72,7 +72,13 @@ static void check_words(
 	}
 	fuzz_check(!options->bind && !options->port_file && options->count == 0);
 	fuzz_check(options->command != CLI_SERVE);
-	fuzz_check(options->command == CLI_DIAGNOSE || options->command == CLI_EXPLAIN
+	for (unsigned int i = 0; i < 2; i++)
+		fuzz_check(
+			options->command == CLI_COMPARE
+				? options->files[i] && is_of_words(options->files[i], words, size)
+				: !options->files[i]);
+	fuzz_check(options->command == CLI_DIAGNOSE || options->command == CLI_EXPLAIN ||
+				   options->command == CLI_COMPARE
 			   ? !options->mode
 			   : options->mode && options->host);
 	fuzz_check(options->command == CLI_SERVE || options->port > 0);

@@ -1,0 +1,501 @@
+/*
+ * Reads both files, then compares them size by size. A file's documents belong to its side. They
+ * may come from anywhere, so that types are checked before use.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/startup.h"
+#include "measure/comparison.h"
+#include "measure/screen.h"
+#include "measure/table.h"
+
+/* Maximum size of a file, and of an error. */
+#define FILE_SIZE_MAX (UINT64_C(64) << 20)
+#define ERROR_SIZE    1024
+
+/* With fewer runs, their results say little about the noise. */
+#define RUNS_MIN 3
+
+#define RUNS_MAX 256
+
+/* Percentiles are rounded by up to one part of this: measure/histogram.h. */
+#define RESOLUTION 256
+
+/* The columns of a table with ranges. */
+#define WIDE 76
+
+/* One file. */
+struct side {
+	const char *file;
+	struct json_object *runs[RUNS_MAX]; /* documents, owned */
+	size_t count;
+	bool latency, both;
+	const char *mode; /* in the first document */
+};
+
+struct comparison {
+	const struct options *options;
+	struct output output;
+	struct side sides[2];
+	char error[ERROR_SIZE]; /* "": none */
+};
+
+/* A result and its range, in bytes per second or nanoseconds. */
+struct value {
+	double typical, low, high;
+	bool ranged;
+};
+
+/* Records why the side's file cannot be compared. Returns -1. */
+__attribute__((format(printf, 3, 4))) static int comparison_failed(
+	struct comparison *comparison, const struct side *side, const char *format, ...)
+{
+	char reason[ERROR_SIZE / 2];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(reason, sizeof(reason), format, arguments);
+	va_end(arguments);
+	snprintf(comparison->error, sizeof(comparison->error), "cannot compare %.*s: %s",
+		ERROR_SIZE / 4, side->file, reason);
+	return -1;
+}
+
+static struct json_object *member(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_is_type(object, json_type_object) &&
+			       json_object_object_get_ex(object, key, &value)
+		       ? value
+		       : NULL;
+}
+
+/* A text; "" if there is none. */
+static const char *text_of(struct json_object *object, const char *key)
+{
+	struct json_object *value = member(object, key);
+
+	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+/* A number that is not negative; NAN if there is none. */
+static double number_of(struct json_object *object, const char *key)
+{
+	struct json_object *value = member(object, key);
+	double number;
+
+	if (!json_object_is_type(value, json_type_int) &&
+		!json_object_is_type(value, json_type_double))
+		return NAN;
+	number = json_object_get_double(value);
+	return isfinite(number) && number >= 0 ? number : NAN;
+}
+
+/* The documents in a file. */
+
+/* Reads a file as text, which the caller frees. NULL: failed, with errno set. */
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0, capacity = 0;
+	int error = 0;
+
+	if (!file)
+		return NULL;
+	do {
+		if (size + 1 >= capacity) {
+			char *larger = realloc(text, capacity = 2 * capacity + 65536);
+
+			if (!larger) {
+				error = ENOMEM;
+				break;
+			}
+			text = larger;
+		}
+		size += fread(text + size, 1, capacity - size - 1, file);
+		if (ferror(file))
+			error = errno;
+		else if (size > FILE_SIZE_MAX)
+			error = EFBIG;
+	} while (!error && !feof(file));
+	fclose(file);
+	if (error) {
+		free(text);
+		errno = error;
+		return NULL;
+	}
+	text[size] = '\0';
+	return text;
+}
+
+/* True if the document has the members that a measurement has. */
+static bool is_measurement(struct json_object *document)
+{
+	const char *measured = text_of(document, "measured");
+
+	return (strcmp(measured, "bandwidth") == 0 || strcmp(measured, "latency") == 0) &&
+	       mode_by_name(text_of(document, "mode")) &&
+	       json_object_is_type(member(document, "results"), json_type_array);
+}
+
+static bool is_bidirectional(struct json_object *document)
+{
+	return json_object_get_boolean(member(member(document, "asked"), "bidirectional"));
+}
+
+/* The operation that a document measured: "WRITE bandwidth". */
+static const char *operation_of(const struct side *side)
+{
+	bool reads = strcmp(side->mode, "read") == 0;
+
+	if (side->latency)
+		return reads ? "READ latency" : "WRITE latency";
+	if (side->both)
+		return reads ? "READ bandwidth in both directions"
+			     : "WRITE bandwidth in both directions";
+	return reads ? "READ bandwidth" : "WRITE bandwidth";
+}
+
+/* Adds a document to the side, which takes ownership. */
+static int add_run(struct comparison *comparison, struct side *side, struct json_object *document)
+{
+	struct side run = {.mode = text_of(document, "mode"),
+		.latency = strcmp(text_of(document, "measured"), "latency") == 0,
+		.both = is_bidirectional(document)};
+
+	side->runs[side->count++] = document;
+	if (!is_measurement(document))
+		return comparison_failed(comparison, side,
+			"it is not what `bandwidth --json` or `latency --json` prints");
+	if (json_object_array_length(member(document, "results")) == 0)
+		return comparison_failed(comparison, side, "the measurement has no results: %s",
+			*text_of(document, "error") ? text_of(document, "error") : "no size");
+	if (side->count == 1) {
+		side->mode = run.mode;
+		side->latency = run.latency;
+		side->both = run.both;
+	} else if (strcmp(operation_of(side), operation_of(&run)) != 0) {
+		return comparison_failed(comparison, side, "it contains %s and %s",
+			operation_of(side), operation_of(&run));
+	}
+	return 0;
+}
+
+static int parse(struct comparison *comparison, struct side *side, struct json_tokener *tokener,
+	const char *text)
+{
+	while (*(text += strspn(text, " \t\r\n"))) {
+		struct json_object *document =
+			json_tokener_parse_ex(tokener, text, (int)strlen(text));
+
+		if (json_tokener_get_error(tokener) != json_tokener_success)
+			return comparison_failed(comparison, side, "it is not valid JSON");
+		if (side->count == RUNS_MAX) {
+			json_object_put(document);
+			return comparison_failed(
+				comparison, side, "it contains more than %d documents", RUNS_MAX);
+		}
+		if (add_run(comparison, side, document))
+			return -1;
+		text += json_tokener_get_parse_end(tokener);
+		json_tokener_reset(tokener);
+	}
+	return side->count ? 0 : comparison_failed(comparison, side, "it is empty");
+}
+
+static int read_side(struct comparison *comparison, struct side *side)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	char *text = read_file(side->file);
+	int result;
+
+	if (!text)
+		result = comparison_failed(comparison, side, "%s", strerror(errno));
+	else if (!tokener)
+		result = comparison_failed(comparison, side, "out of memory");
+	else
+		result = parse(comparison, side, tokener, text);
+	free(text);
+	if (tokener)
+		json_tokener_free(tokener);
+	return result;
+}
+
+/* Values. */
+
+/* Returns the result of this size in a document, NULL if there is none. */
+static struct json_object *result_of(struct json_object *document, double size)
+{
+	struct json_object *results = member(document, "results");
+
+	for (size_t i = 0; i < json_object_array_length(results); i++) {
+		struct json_object *result = json_object_array_get_idx(results, i);
+
+		if (number_of(result, "size_bytes") == size)
+			return result;
+	}
+	return NULL;
+}
+
+/* The value of one result, with the range within the run. NAN: unknown. */
+static struct value value_of(const struct side *side, struct json_object *result)
+{
+	struct json_object *here = member(result, "here"), *there = member(result, "there");
+	struct json_object *latency = member(result, "latency_ns");
+	struct value value = {.low = NAN};
+
+	if (side->latency) {
+		value.typical = number_of(latency, "median");
+		value.low = number_of(latency, "minimum");
+		value.high = number_of(latency, "p90");
+	} else {
+		value.typical = number_of(result, "bytes_per_second");
+		value.low = number_of(here, "worst_interval_bytes_per_second");
+		value.high = number_of(here, "best_interval_bytes_per_second");
+		if (side->both) {
+			value.low += number_of(there, "worst_interval_bytes_per_second");
+			value.high += number_of(there, "best_interval_bytes_per_second");
+		}
+	}
+	value.ranged = !isnan(value.low) && !isnan(value.high);
+	return value;
+}
+
+static int compare_numbers(const void *one, const void *other)
+{
+	const double *a = one, *b = other;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* The value of a size in all runs of a side: the median, and the range. */
+static struct value typical(const struct side *side, double size)
+{
+	struct value all = {.typical = NAN, .low = INFINITY, .ranged = true};
+	double values[RUNS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < side->count; i++) {
+		struct value value = value_of(side, result_of(side->runs[i], size));
+
+		if (isnan(value.typical))
+			continue;
+		values[count++] = value.typical;
+		all.ranged &= value.ranged;
+		all.low = value.low < all.low ? value.low : all.low;
+		all.high = value.high > all.high ? value.high : all.high;
+	}
+	if (count == 0)
+		return all;
+	qsort(values, count, sizeof(*values), compare_numbers);
+	all.typical = (values[(count - 1) / 2] + values[count / 2]) / 2;
+	if (count >= RUNS_MIN)
+		all = (struct value){all.typical, values[0], values[count - 1], true};
+	return all;
+}
+
+/* Output. */
+
+static void print_side(const struct comparison *comparison, const struct side *side, char letter)
+{
+	struct json_object *first = side->runs[0];
+	char line[4096];
+
+	snprintf(line, sizeof(line), "%c: %s, %zu run%s, from %s to %s (%s), version %s", letter,
+		side->file, side->count, side->count == 1 ? "" : "s",
+		text_of(member(first, "here"), "device"), text_of(first, "host"),
+		text_of(member(first, "there"), "device"), text_of(first, "version"));
+	screen_print_line(&comparison->output, line);
+}
+
+/* Lists the options that differ, except sizes. */
+static void print_options(const struct comparison *comparison)
+{
+	struct json_object *ours = member(comparison->sides[0].runs[0], "asked");
+	struct json_object *theirs = member(comparison->sides[1].runs[0], "asked");
+	char line[4096] = "";
+
+	if (!json_object_is_type(ours, json_type_object))
+		return;
+	json_object_object_foreach(ours, key, value)
+	{
+		struct json_object *other = member(theirs, key);
+
+		if (json_object_equal(value, other) || strcmp(key, "smallest_bytes") == 0 ||
+			strcmp(key, "largest_bytes") == 0)
+			continue;
+		text_append(line, sizeof(line), "%s%s %s and %s",
+			*line ? ", " : "different options: ", key,
+			json_object_to_json_string(value), json_object_to_json_string(other));
+	}
+	if (*line)
+		screen_print_line(&comparison->output, line);
+}
+
+static bool is_wide(const struct comparison *comparison)
+{
+	return screen_columns(&comparison->output) >= WIDE;
+}
+
+static void print_head(const struct comparison *comparison)
+{
+	bool wide = is_wide(comparison);
+	const char *unit =
+		comparison->sides[0].latency ? "us" : measurement_unit(comparison->options);
+
+	screen_print_line(&comparison->output, operation_of(&comparison->sides[0]));
+	print_side(comparison, &comparison->sides[0], 'A');
+	print_side(comparison, &comparison->sides[1], 'B');
+	print_options(comparison);
+	if (wide) {
+		output_line(&comparison->output, "%4s%10s%9s%9s%10s%9s%9s%8s", "size", "A", "A low",
+			"A high", "B", "B low", "B high", "B/A");
+		output_line(&comparison->output, "%4s%10s%9s%9s%10s%9s%9s", "", unit, unit, unit,
+			unit, unit, unit);
+	} else {
+		output_line(&comparison->output, "%4s%10s%10s%8s", "size", "A", "B", "B/A");
+		output_line(&comparison->output, "%4s%10s%10s", "", unit, unit);
+	}
+}
+
+static void append_value(char line[TABLE_LINE], const struct comparison *comparison,
+	const struct value *value, bool wide)
+{
+	double numbers[] = {value->typical, value->low, value->high};
+
+	for (unsigned int i = 0; i < (wide ? 3 : 1); i++) {
+		char cell[TABLE_CELL] = "-";
+
+		if (i > 0 && !value->ranged)
+			;
+		else if (comparison->sides[0].latency)
+			snprintf(cell, sizeof(cell), "%.2f", numbers[i] / 1000);
+		else
+			table_rate(cell, comparison->options, numbers[i]);
+		text_append(line, TABLE_LINE, "%*s", i == 0 ? 10 : 9, cell);
+	}
+}
+
+/* How many sizes have which result. */
+struct counts {
+	unsigned int sizes, faster, slower, unknown;
+};
+
+/* Prints a size that both sides have. */
+static void print_size(const struct comparison *comparison, double size, struct counts *counts)
+{
+	struct value a = typical(&comparison->sides[0], size);
+	struct value b = typical(&comparison->sides[1], size);
+	double step = comparison->sides[0].latency ? 1.0 / RESOLUTION : 0;
+	bool higher = b.low * (1 - step) > a.high * (1 + step);
+	bool lower = b.high * (1 + step) < a.low * (1 - step);
+	bool known = a.ranged && b.ranged, wide = is_wide(comparison);
+	bool differs = known && (higher || lower);
+	bool faster = differs && higher != comparison->sides[0].latency;
+	const char *mark = differs ? (faster ? "faster" : "slower") : known ? "" : "unknown";
+	char line[TABLE_LINE], text[TABLE_SIZE];
+
+	snprintf(line, sizeof(line), "%4s", table_size(text, (uint64_t)size));
+	append_value(line, comparison, &a, wide);
+	append_value(line, comparison, &b, wide);
+	text_append(
+		line, sizeof(line), "%8.3f%s%s", b.typical / a.typical, *mark ? "  " : "", mark);
+	output_colored_line(&comparison->output, line, strlen(line) - strlen(mark),
+		differs ? strlen(mark) : 0, faster ? OUTPUT_GREEN : OUTPUT_RED);
+	counts->sizes++;
+	counts->faster += faster;
+	counts->slower += differs && !faster;
+	counts->unknown += !known;
+}
+
+/* What low and high are, of sides with these numbers of runs. */
+static const char *ranges_of(const struct comparison *comparison)
+{
+	bool latency = comparison->sides[0].latency;
+	bool a = comparison->sides[0].count >= RUNS_MIN, b = comparison->sides[1].count >= RUNS_MIN;
+
+	if (a && b)
+		return "the lowest and the highest of the runs";
+	if (a || b)
+		return latency ? "minimum and 90 % of the operations, or of three runs or more"
+			       : "the slowest and the fastest 0.1 s, or of three runs or more";
+	return latency ? "minimum and 90 % of the operations" : "the slowest and the fastest 0.1 s";
+}
+
+/* Explains the ranges, and counts the differences. */
+static void print_summary(const struct comparison *comparison, const struct counts *counts)
+{
+	unsigned int differences = counts->faster + counts->slower;
+	char line[1024];
+
+	snprintf(line, sizeof(line), "low and high: %s", ranges_of(comparison));
+	screen_print_line(&comparison->output, line);
+	snprintf(line, sizeof(line),
+		"B is faster at %u of %u size%s, slower at %u, within the noise at %u",
+		counts->faster, counts->sizes, counts->sizes == 1 ? "" : "s", counts->slower,
+		counts->sizes - differences - counts->unknown);
+	if (counts->unknown)
+		text_append(line, sizeof(line), ", unknown at %u", counts->unknown);
+	screen_print_line(&comparison->output, line);
+}
+
+static int compare(struct comparison *comparison)
+{
+	const struct side *a = &comparison->sides[0], *b = &comparison->sides[1];
+	struct json_object *results = member(a->runs[0], "results");
+	struct counts counts = {0};
+
+	if (strcmp(operation_of(a), operation_of(b)) != 0)
+		return comparison_failed(comparison, b, "it contains %s, and %s %s",
+			operation_of(b), a->file, operation_of(a));
+	for (size_t i = 0; i < json_object_array_length(results); i++) {
+		double size = number_of(json_object_array_get_idx(results, i), "size_bytes");
+
+		if (isnan(size) || size > UINT32_MAX || !(typical(a, size).typical > 0) ||
+			!(typical(b, size).typical > 0))
+			continue;
+		if (counts.sizes == 0)
+			print_head(comparison);
+		print_size(comparison, size, &counts);
+	}
+	if (counts.sizes == 0)
+		return comparison_failed(
+			comparison, b, "it has no size in common with %s", a->file);
+	print_summary(comparison, &counts);
+	return 0;
+}
+
+enum exit_status comparison_print(const struct options *options, const char *program)
+{
+	struct comparison *comparison = calloc(1, sizeof(*comparison));
+	struct output output = startup_output(program, options);
+	enum exit_status status = STATUS_FAILED;
+
+	if (!comparison) {
+		output_error(&output, "out of memory");
+		return output_finish(&output, status);
+	}
+	comparison->options = options;
+	comparison->output = output;
+	for (unsigned int i = 0; i < 2; i++)
+		comparison->sides[i].file = options->files[i];
+	if (read_side(comparison, &comparison->sides[0]) == 0 &&
+		read_side(comparison, &comparison->sides[1]) == 0 && compare(comparison) == 0)
+		status = STATUS_OK;
+	else
+		output_error(&output, "%s", comparison->error);
+	for (unsigned int i = 0; i < 2; i++)
+		for (size_t run = 0; run < comparison->sides[i].count; run++)
+			json_object_put(comparison->sides[i].runs[run]);
+	free(comparison);
+	return output_finish(&output, status);
+}
