@@ -463,5 +463,6 @@ int main(int argc, char *argv[])
 	client.output.program = "rdma-client";
 	if (!startup_options(&client.options, PROGRAM_CLIENT, argc, argv, &client.output, &status))
 		status = run_command(&client);
+	options_free(&client.options);
 	return signals_end(client.loop.signal, (int)status);
 }

@@ -260,5 +260,6 @@ int main(int argc, char *argv[])
 		return (int)status;
 	status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
 	tear_down(&server);
+	options_free(&server.options);
 	return signals_end(server.loop.signal, (int)output_finish(&server.output, status));
 }

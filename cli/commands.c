@@ -1,6 +1,8 @@
 /* The constant table of commands. */
-#include "cli/commands.h"
+#include <limits.h>
+
 #include "cli/choice.h"
+#include "cli/commands.h"
 
 const struct cli_command cli_commands[CLI_COMMANDS] = {
 	[CLI_SERVE] =
@@ -21,11 +23,11 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.program = PROGRAM_CLIENT,
 			.names = "write|read",
 			.words = "write|read HOST [PORT]",
+			.also = "write FILE... HOST:[PORT]",
 			.summary = "exchange a message, files or pipes",
 			.about =
-				"Exchange data with the rdma-server at HOST and PORT (default 7471), and verify\n"
-				"every byte. Both sides send: a short message or, with --input, a file or a pipe.\n"
-				"'write' uses RDMA WRITE, 'read' RDMA READ.\n",
+				"Exchange data with the rdma-server at HOST and PORT (default 7471), by WRITE or\n"
+				"READ, and verify every byte. Both sides send: FILE or --input, or a message.\n",
 			.example = "write 192.0.2.1 7471",
 			.mode = 0,
 			.host = 1,
@@ -105,7 +107,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.mode = -1,
 			.host = -1,
 			.words_min = 1,
-			.words_max = CLI_WORDS_MAX - 1,
+			.words_max = INT_MAX,
 		},
 };
 

@@ -15,19 +15,17 @@ enum program {
 /* The name of a program. */
 const char *program_name(enum program program);
 
-/* Maximum number of words in a command, plus one to detect an extra word. */
-#define CLI_WORDS_MAX 64
-
 struct cli_command {
 	enum program program;
-	const char *names;   /* choices for its first word; NULL: the program's only command */
-	const char *words;   /* all its words, for the usage line */
-	const char *summary; /* one line in the client's --help */
-	const char *about;   /* the start of its own --help, before the options */
-	const char *example; /* an example of its words, for error messages */
-	int mode;            /* position of the mode among its words, -1 if none */
-	int host;            /* position of HOST, followed by PORT; -1 if none */
-	int words_min, words_max;
+	const char *names;        /* choices for its first word; NULL: the program's only command */
+	const char *words;        /* all its words, for the usage line */
+	const char *also;         /* the words of its other form, NULL: none */
+	const char *summary;      /* one line in the client's --help */
+	const char *about;        /* the start of its own --help, before the options */
+	const char *example;      /* an example of its words, for error messages */
+	int mode;                 /* position of the mode among its words, -1 if none */
+	int host;                 /* position of HOST, followed by PORT; -1 if none */
+	int words_min, words_max; /* without the words of the other form */
 };
 
 /* Indexed by enum cli_command_id. */

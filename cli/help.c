@@ -9,10 +9,10 @@ static const char client_text[] =
 	"\n'rdma-client COMMAND --help' lists the options of a command, and 'rdma-client\n"
 	"--version' prints the version. First start rdma-server on the other host: see\n"
 	"'rdma-server --help'. 'write' and 'read' send --input to the server, and receive\n"
-	"--output from it.\n"
+	"--output from it. 'write FILE... HOST:' also sends files.\n"
 	"\nExamples:\n"
 	"  rdma-server --output ./                       (on host 192.0.2.1)\n"
-	"  rdma-client write --input big.iso 192.0.2.1\n"
+	"  rdma-client write *.jpg 192.0.2.1:\n"
 	"  rdma-client diagnose 192.0.2.1\n";
 
 static const char status_text[] =
@@ -80,8 +80,12 @@ static void print_options(FILE *stream, const struct cli_command *command)
 
 void help_print_command(FILE *stream, const struct cli_command *command)
 {
-	fprintf(stream, "Usage: %s %s [OPTION...]\n%s\n", program_name(command->program),
-		command->words, command->about);
+	const char *program = program_name(command->program);
+
+	fprintf(stream, "Usage: %s %s [OPTION...]\n", program, command->words);
+	if (command->also)
+		fprintf(stream, "       %s %s [OPTION...]\n", program, command->also);
+	fprintf(stream, "%s\n", command->about);
 	print_options(stream, command);
 	switch (command_id(command)) {
 	case CLI_SERVE:

@@ -154,15 +154,21 @@ static bool take_host(struct options *options, const struct option_row *row, con
 	return options_is_host(value) && take_text(options, row, value);
 }
 
+enum options_result options_add_input(struct options *options, const char *path)
+{
+	if (options->input_count == OPTIONS_INPUTS_MAX)
+		return options_wrong(options,
+			"at most %d files can be named; name their directory instead",
+			OPTIONS_INPUTS_MAX);
+	options->inputs[options->input_count++] = path;
+	options->input = options->inputs[0];
+	return OPTIONS_RUN;
+}
+
 static bool take_input(struct options *options, const struct option_row *row, const char *value)
 {
-	if (options->input_count == OPTIONS_INPUTS_MAX) {
-		options_wrong(options, "at most %d --input are allowed; use a directory",
-			OPTIONS_INPUTS_MAX);
-		return false;
-	}
-	options->inputs[options->input_count++] = value;
-	return options->input ? true : take_text(options, row, value);
+	(void)row;
+	return options_add_input(options, value) == OPTIONS_RUN;
 }
 
 static bool take_message(struct options *options, const struct option_row *row, const char *value)

@@ -51,6 +51,9 @@ enum options_result options_advise(struct options *options, const char *format, 
 enum options_result options_take(
 	struct options *options, const struct option_row *row, const char *value);
 
+/* Adds a file to send. Returns OPTIONS_RUN, or OPTIONS_WRONG if there are too many. */
+enum options_result options_add_input(struct options *options, const char *path);
+
 /*
  * True if the text can be a host name or an address. Of these, only IPv6 addresses contain colons,
  * before a zone if there is one.

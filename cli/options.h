@@ -20,8 +20,8 @@
 /* The default port of both programs, also that of rping and rcopy. */
 #define OPTIONS_PORT 7471
 
-/* Maximum number of --input. */
-#define OPTIONS_INPUTS_MAX 256
+/* Maximum number of files to send. */
+#define OPTIONS_INPUTS_MAX 16384
 
 /* Size of the longest HOST: a host name of 255 bytes and the terminator. */
 #define OPTIONS_HOST_SIZE 256
@@ -106,8 +106,8 @@ struct options {
 	enum output_coloring color;
 
 	/* streams */
-	const char *input; /* a file or folder; "-": standard input; NULL: send the message */
-	const char *inputs[OPTIONS_INPUTS_MAX]; /* several files and folders; the first is input */
+	const char *input;   /* a file or folder; "-": standard input; NULL: send the message */
+	const char **inputs; /* all files and folders to send, of which the first is input */
 	unsigned int input_count;
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
 	bool force;         /* replace output files */

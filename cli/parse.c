@@ -1,10 +1,13 @@
 /*
  * The command line parser: getopt_long(3) finds the options and the words, cli/option-table.c reads
- * the values, and this file performs the remaining checks. Main thread; it owns nothing.
+ * the values, and this file performs the remaining checks. Main thread. The words and the files to
+ * send share one list, which the options own.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/output.h"
@@ -36,7 +39,7 @@
 /* A command line being parsed. */
 struct line {
 	enum program program;
-	const char *words[CLI_WORDS_MAX]; /* arguments that are neither options nor values */
+	const char **words; /* arguments that are neither options nor values */
 	int word_count;
 	uint64_t given;      /* one bit per row of the option table */
 	const char *unknown; /* the first unknown or ambiguous option */
@@ -103,8 +106,7 @@ static bool is_known(int option, const char *letters)
 
 static void add_word(struct line *line, const char *word)
 {
-	if (line->word_count < CLI_WORDS_MAX)
-		line->words[line->word_count++] = word;
+	line->words[line->word_count++] = word;
 }
 
 /* True if the line has already named a command that does not accept the option. */
@@ -363,11 +365,45 @@ static enum options_result report_extra(
 		word, row->name);
 }
 
+/* True if words before HOST can be files: not for `read`, which could mean the opposite. */
+static bool command_takes_files(const struct options *options, const struct line *line)
+{
+	return options->command == CLI_EXCHANGE && strcmp(line->words[0], "write") == 0;
+}
+
+static bool is_port(const char *text)
+{
+	struct options ignored;
+
+	return options_take_port(&ignored, text);
+}
+
+/* Reports a PORT that is none. */
+static enum options_result report_port(
+	struct options *options, const struct line *line, const char *port, bool after_files)
+{
+	bool number = *port == '\0' || (strspn(port, "0123456789") > 0 && !strchr(port, '.'));
+
+	/* As with scp, but a server stores files where its operator says. */
+	if (after_files && !number)
+		return options_advise(options,
+			"PORT must be a number from 1 to 65535, not '%s'; the server stores files in "
+			"its --output",
+			port);
+	if (command_takes_files(options, line) && !number)
+		return options_advise(options,
+			"PORT must be a number from 1 to 65535, not '%s'; to send files, end with "
+			"HOST and a colon: FILE... HOST:",
+			port);
+	return report_extra(options, line, "PORT must be a number from 1 to 65535, not", port);
+}
+
 /* Takes HOST, HOST:PORT or [ADDRESS]:PORT, and the word after it, NULL if there is none. */
 static enum options_result take_server(
 	struct options *options, const struct line *line, const char *word, const char *next)
 {
 	const char *port;
+	bool sends = options->command == CLI_EXCHANGE && options->input;
 
 	if (!split_server(options, word, &port))
 		return options_advise(options,
@@ -376,13 +412,72 @@ static enum options_result take_server(
 	options->host = options->host_text;
 	if (*options->host == '\0')
 		return options_wrong(options, "HOST must not be empty");
+	if (strchr(options->host, '@'))
+		return options_advise(options, "invalid HOST '%s'; omit the user: %s",
+			options->host, strchr(options->host, '@') + 1);
 	if (port && next)
 		return options_wrong(options, "two ports: %s in '%s', and '%s'", port, word, next);
 	port = port ? port : next;
+	/* "HOST:" is complete if it follows what is sent. */
+	if (port && *port == '\0' && !next && sends)
+		port = NULL;
 	options->port_given = port != NULL;
 	if (!port || options_take_port(options, port))
 		return OPTIONS_RUN;
-	return report_extra(options, line, "PORT must be a number from 1 to 65535, not", port);
+	return report_port(options, line, port, sends && !next);
+}
+
+/* Reports words of an exchange that are neither HOST and PORT nor files and "HOST:". */
+static enum options_result report_files(struct options *options, const struct line *line)
+{
+	const char *const *words = line->words;
+	const char *last = words[line->word_count - 1], *before = words[line->word_count - 2];
+
+	if (is_port(words[2]))
+		return options_advise(options,
+			"unexpected argument '%s'; to send files, end with HOST and a colon: "
+			"FILE... HOST:",
+			words[3]);
+	if (is_port(last))
+		return options_advise(options, "after files, HOST needs a colon: %.*s:%s",
+			(int)strcspn(before, ":"), before, last);
+	for (int i = 1; i < line->word_count - 1; i++)
+		if (strchr(words[i], ':'))
+			return options_advise(
+				options, "HOST comes last, after the files: FILE... %s", words[i]);
+	return options_advise(options, "after files, HOST needs a colon: %s:", last);
+}
+
+/*
+ * Takes FILE... and the server in the last word, if that has a colon; otherwise the words are HOST
+ * and PORT, so that no file is mistaken for a HOST. Returns OPTIONS_RUN if they were taken or are
+ * HOST and PORT.
+ */
+static enum options_result take_files(
+	struct options *options, const struct line *line, const char **server)
+{
+	int last = line->word_count - 1;
+	bool wrong;
+
+	if (last < 2)
+		return OPTIONS_RUN;
+	if (!strchr(line->words[last], ':')) {
+		wrong = last > 2 || (!is_port(line->words[2]) && !options_is_host(line->words[1]));
+		return wrong && command_takes_files(options, line) ? report_files(options, line)
+								   : OPTIONS_RUN;
+	}
+	if (!command_takes_files(options, line))
+		return options_advise(options,
+			"'%s' before HOST: only write takes files there; with read, use --input",
+			line->words[1]);
+	*server = line->words[last];
+	for (int i = 1; i < last; i++) {
+		if (*line->words[i] == '\0')
+			return options_wrong(options, "FILE must not be empty");
+		if (options_add_input(options, line->words[i]) != OPTIONS_RUN)
+			return OPTIONS_WRONG;
+	}
+	return OPTIONS_RUN;
 }
 
 /* Joins the words that `explain` looks for. */
@@ -400,6 +495,7 @@ static enum options_result take_words(struct options *options, const struct line
 {
 	const struct cli_command *command = &cli_commands[options->command];
 	bool server = line->program == PROGRAM_SERVER;
+	const char *files_server = NULL;
 
 	if (command->mode >= 0 && command->mode < line->word_count) {
 		const char *word = line->words[command->mode];
@@ -415,6 +511,14 @@ static enum options_result take_words(struct options *options, const struct line
 			: command->host < 0               ? "FILE"
 							  : "HOST",
 			program_name(line->program), command->example);
+	if (options->command == CLI_EXCHANGE) {
+		enum options_result result = take_files(options, line, &files_server);
+
+		if (result != OPTIONS_RUN)
+			return result;
+		if (files_server)
+			return take_server(options, line, files_server, NULL);
+	}
 	if (line->word_count > command->words_max)
 		return report_extra(
 			options, line, "unexpected argument", line->words[command->words_max]);
@@ -541,12 +645,36 @@ static enum options_result check_together(struct options *options, const struct 
 	return OPTIONS_RUN;
 }
 
+/* Parses the command line into options that have their defaults. */
+static enum options_result parse_line(
+	struct options *options, struct line *line, int argc, char *argv[])
+{
+	enum options_result result = take_line(options, line, argc, argv);
+	bool known = find_command(options, line);
+
+	if (line->unknown)
+		return report_unknown(options, line);
+	if (result == OPTIONS_WRONG || result == OPTIONS_VERSION)
+		return result;
+	if (!known && (line->word_count || result == OPTIONS_RUN))
+		return report_command(options, line);
+	if (result == OPTIONS_HELP)
+		return result;
+	if (!options->handshake_timeout)
+		options->handshake_timeout =
+			options->timeout < HANDSHAKE_DEFAULT ? options->timeout : HANDSHAKE_DEFAULT;
+	result = take_words(options, line);
+	if (result == OPTIONS_RUN)
+		result = check_given(options, line);
+	if (result == OPTIONS_RUN)
+		result = check_together(options, line);
+	return result;
+}
+
 enum options_result parse_command_line(
 	struct options *options, enum program program, int argc, char *argv[])
 {
 	struct line line = {.program = program};
-	enum options_result result;
-	bool known;
 
 	*options = (struct options){
 		.command = CLI_COMMANDS,
@@ -557,23 +685,16 @@ enum options_result parse_command_line(
 		.max_clients = CLIENTS_DEFAULT,
 		.measure = {.warm_up = WARM_UP_DEFAULT, .queue_pairs = 1, .threads = 1},
 	};
-	result = take_line(options, &line, argc, argv);
-	known = find_command(options, &line);
-	if (line.unknown)
-		return report_unknown(options, &line);
-	if (result == OPTIONS_WRONG || result == OPTIONS_VERSION)
-		return result;
-	if (!known && (line.word_count || result == OPTIONS_RUN))
-		return report_command(options, &line);
-	if (result == OPTIONS_HELP)
-		return result;
-	if (!options->handshake_timeout)
-		options->handshake_timeout =
-			options->timeout < HANDSHAKE_DEFAULT ? options->timeout : HANDSHAKE_DEFAULT;
-	result = take_words(options, &line);
-	if (result == OPTIONS_RUN)
-		result = check_given(options, &line);
-	if (result == OPTIONS_RUN)
-		result = check_together(options, &line);
-	return result;
+	/* Every argument may be a word or a file. */
+	options->inputs = calloc(2 * (size_t)argc + 1, sizeof(options->inputs[0]));
+	if (!options->inputs)
+		return options_wrong(options, "%s", strerror(ENOMEM));
+	line.words = options->inputs + argc;
+	return parse_line(options, &line, argc, argv);
+}
+
+void options_free(struct options *options)
+{
+	free(options->inputs);
+	options->inputs = NULL;
 }

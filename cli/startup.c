@@ -46,6 +46,7 @@ bool startup_options(struct options *options, enum program program, int argc, ch
 		output_set_coloring(options->color);
 		return false;
 	}
+	options_free(options);
 	*status = output_finish(output, *status);
 	return true;
 }

@@ -114,6 +114,7 @@ static void check_program(enum program program, const uint8_t *data, size_t size
 	default:
 		fuzz_failed(__FILE__, __LINE__, "a valid enum options_result");
 	}
+	options_free(&options);
 	free(words);
 }
 

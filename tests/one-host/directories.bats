@@ -60,6 +60,20 @@ same_tree() {
 	done
 }
 
+@test "files are named before HOST, as by a glob" {
+	mkdir -p "$DIR/from/dir" "$DIR/in"
+	printf 1 >"$DIR/from/1.jpg"
+	printf 22 >"$DIR/from/dir/2.jpg"
+	printf 333 >"$DIR/from/3 3.jpg"
+	start_server --output "$DIR/in" write
+	expect 0 client write "$DIR/from"/* "$ADDRESS:$PORT"
+	has "$OUT" "^sent $DIR/from/1.jpg and 2 more (3 files, 6 B) to $ADDRESS:$PORT: [0-9]* bytes in "
+	same_tree "$DIR/from" "$DIR/in"
+	expect 2 client write "$DIR/from"/* "$ADDRESS" "$PORT"
+	has "$ERR" "^rdma-client: after files, HOST needs a colon: $ADDRESS:$PORT\$"
+	stop_server
+}
+
 # on_terminal COLUMNS COMMAND...: runs the command on a terminal, whose output goes to $DIR/screen, and its
 # process ID to $DIR/pid.
 on_terminal() {

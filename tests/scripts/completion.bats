@@ -87,6 +87,13 @@ offers() {
 	offers README.md "$(in_bash rdma-client 'rdma-client write -i READ')"
 }
 
+@test "completion: bash offers files before the host" {
+	offers README.md "$(in_bash rdma-client 'rdma-client write READ')"
+	offers SECURITY.md "$(in_bash rdma-client 'rdma-client write README.md --timeout 5 docs SECU')"
+	offers CONTRIBUTING.md "$(in_bash rdma-client 'rdma-client write -- CONT')"
+	offers '' "$(in_bash rdma-client 'rdma-client read READ')"
+}
+
 @test "completion: after --, bash offers no options" {
 	offers '' "$(in_bash rdma-client 'rdma-client write -- --')"
 	offers $'read\nwrite' "$(in_bash rdma-client 'rdma-client -- latency ')"

@@ -53,10 +53,10 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_int_equal(got->verbose, wanted->verbose);
 	assert_int_equal(got->quiet, wanted->quiet);
 	assert_same_text(got->input, wanted->input);
-	for (unsigned int i = 0; i < COUNT(wanted->inputs) && wanted->inputs[i]; i++)
+	assert_int_equal(got->input_count,
+		wanted->input_count ? wanted->input_count : wanted->input != NULL);
+	for (unsigned int i = 0; i < wanted->input_count; i++)
 		assert_same_text(got->inputs[i], wanted->inputs[i]);
-	if (wanted->input_count)
-		assert_int_equal(got->input_count, wanted->input_count);
 	assert_same_text(got->output, wanted->output);
 	assert_int_equal(got->force, wanted->force);
 	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 7340032);
@@ -89,6 +89,8 @@ static void assert_same(const struct options *got, const struct options *wanted)
 #define C PROGRAM_CLIENT
 #define H .host = "h", .port = 7
 #define D .command = CLI_DIAGNOSE
+
+#define FILES(...) ((const char *[]){__VA_ARGS__})
 
 static char longest[OPTIONS_MESSAGE_MAX + 1], too_long[OPTIONS_MESSAGE_MAX + 2];
 
@@ -212,7 +214,35 @@ static const struct right {
 	{C, {"--input=-", "--output=d/", "--force", "write", "h", "7"}, "write",
 		{H, .input = "-", .output = "d/", .force = true}},
 	{C, {"write", "-i", "a", "h", "--input=b", "7", "--input", "c"}, "write",
-		{H, .input = "a", .inputs = {"a", "b", "c"}, .input_count = 3}},
+		{H, .input = "a", .inputs = FILES("a", "b", "c"), .input_count = 3}},
+	/* Files before a HOST with a colon; without one, the words are HOST and PORT. */
+	{C, {"write", "a.jpg", "h:"}, "write", {.host = "h", .input = "a.jpg"}},
+	{C, {"write", "a.jpg", "h:7"}, "write", {H, .input = "a.jpg"}},
+	{C, {"write", "a", "b", "dir/", "h:"}, "write",
+		{.host = "h", .input = "a", .inputs = FILES("a", "b", "dir/"), .input_count = 3}},
+	{C, {"write", "-", "h:7"}, "write", {H, .input = "-"}},
+	{C, {"write", "a", "[::1]:7"}, "write", {.host = "::1", .port = 7, .input = "a"}},
+	{C, {"write", "a", "[::1]:"}, "write", {.host = "::1", .input = "a"}},
+	{C, {"write", "a", "[::1]"}, "write", {.host = "::1", .input = "a"}},
+	{C, {"write", "a", "fe80::1%eth0"}, "write", {.host = "fe80::1%eth0", .input = "a"}},
+	{C, {"write", "7471", "h:"}, "write", {.host = "h", .input = "7471"}},
+	{C, {"write", "h", "7", "h:7"}, "write",
+		{H, .input = "h", .inputs = FILES("h", "7"), .input_count = 2}},
+	{C, {"write", "10.0.0.1:7", "h:7"}, "write", {H, .input = "10.0.0.1:7"}},
+	{C, {"write", "a.jpg", "7471"}, "write", {.host = "a.jpg"}},
+	{C, {"write", "--", "-a", "--json", "h:"}, "write",
+		{.host = "h", .input = "-a", .inputs = FILES("-a", "--json"), .input_count = 2}},
+	/* With a glob, the first file may be the value of --input, and the only one. */
+	{C, {"write", "--input", "a", "b", "c", "h:1"}, "write",
+		{.host = "h",
+			.port = 1,
+			.input = "a",
+			.inputs = FILES("a", "b", "c"),
+			.input_count = 3}},
+	{C, {"write", "b", "h:", "-i", "a"}, "write",
+		{.host = "h", .input = "a", .inputs = FILES("a", "b"), .input_count = 2}},
+	{C, {"write", "--input", "a", "h:"}, "write", {.host = "h", .input = "a"}},
+	{C, {"read", "--input", "a", "h:"}, "read", {.host = "h", .input = "a"}},
 	{C, {"--buffer", "1M", "--chunk", "512K", "--depth", "2", "read", "h", "7"}, "read",
 		{H, .buffer = 1048576, .chunk = 524288, .depth = 2}},
 	{C, {"--json", "--progress", "write", "h", "7"}, "write",
@@ -251,8 +281,11 @@ static void accepts_every_option(void **state)
 			fail_msg("%s %s: %s", right[i].words[0], right[i].words[1], options.error);
 		assert_same(&options, &wanted);
 		assert_string_equal(options.error, "");
+		options_free(&options);
 	}
 }
+
+#define FILES_ADVICE " to send files, end with HOST and a colon: FILE... HOST:"
 
 /* Invalid command lines, and the argument that the error message must name. */
 static const struct wrong {
@@ -295,10 +328,38 @@ static const struct wrong {
 		"--source must be an address or a host name without a port, not '10.0.0.1:7'"},
 	{S, {"--bind", "10.0.0.1:7"}, "--bind must be an address or a host name without a port"},
 	{C, {"write", "--input", "a", "b", "h"},
-		"not 'h'; --input takes one value: repeat it for each"},
-	{C, {"write", "-i", "a", "b", "c", "h:1"},
-		"unexpected argument 'h:1'; --input takes one value: repeat it for each"},
-	{C, {"write", "h", "--input", "a", "b"}, "PORT must be a number from 1 to 65535, not 'b';"},
+		"PORT must be a number from 1 to 65535, not 'h';" FILES_ADVICE},
+	/* Files before HOST that is not recognized as such. */
+	{C, {"write", "a.jpg", "h"}, "not 'h';" FILES_ADVICE},
+	{C, {"write", "a.jpg", "10.0.0.1"}, "not '10.0.0.1';" FILES_ADVICE},
+	{C, {"write", "a", "b", "h"}, "after files, HOST needs a colon: h:"},
+	{C, {"write", "-i", "a", "b", "c", "h"}, "after files, HOST needs a colon: h:"},
+	{C, {"write", "a", "h", "7"}, "after files, HOST needs a colon: h:7"},
+	{C, {"write", "a", "b", "h:", "7"}, "after files, HOST needs a colon: h:7"},
+	{C, {"write", "h:", "a"}, "HOST comes last, after the files: FILE... h:"},
+	{C, {"write", "h:7", "a"}, "HOST comes last, after the files: FILE... h:7"},
+	{C, {"write", "h:", "a", "b"}, "HOST comes last, after the files: FILE... h:"},
+	{C, {"write", "h:a", "."}, "HOST comes last, after the files: FILE... h:a"},
+	{C, {"write", "h", "7", "a"}, "unexpected argument 'a';" FILES_ADVICE},
+	{C, {"write", "a", "h:/tmp/"},
+		"PORT must be a number from 1 to 65535, not '/tmp/'; the server stores files in its --output"},
+	{C, {"write", "a", "h:0"}, "PORT must be a number from 1 to 65535, not '0'"},
+	{C, {"write", "-i", "a", "h:dir"}, "not 'dir'; the server stores files in its --output"},
+	{C, {"write", "a", "me@h:"}, "invalid HOST 'me@h'; omit the user: h"},
+	{C, {"write", "a", "[::1"}, "invalid HOST '[::1'; for example"},
+	{C, {"write", "a", ":"}, "HOST must not be empty"},
+	{C, {"write", "", "h:"}, "FILE must not be empty"},
+	{C, {"write", "-", "a", "h:"}, "--input - cannot be combined with other --input"},
+	{C, {"write", "a", "h:", "--message", "m"}, "--message and --input are mutually exclusive"},
+	{C, {"read", "a", "h:"},
+		"'a' before HOST: only write takes files there; with read, use --input"},
+	{C, {"read", "h:a", "b:"}, "'h:a' before HOST: only write takes files there"},
+	{C, {"read", "a", "h"}, "PORT must be a number from 1 to 65535, not 'h'"},
+	{C, {"bandwidth", "write", "a", "h:"}, "PORT must be a number from 1 to 65535, not 'h:'"},
+	{C, {"read", "-i", "a", "b", "c", "h"},
+		"unexpected argument 'h'; --input takes one value: repeat it for each"},
+	{C, {"write", "h", "--input", "a", "b"},
+		"PORT must be a number from 1 to 65535, not 'b';" FILES_ADVICE},
 	{C, {"write", "h", "1", "--timeout", "5", "--timeout=5"}, "--timeout is given twice"},
 	{S, {"-p", "1", "--port", "2"}, "--port is given twice"},
 	{C, {"--bandwidth", "write", "h", "7"}, "bandwidth is a command: rdma-client bandwidth"},
@@ -489,6 +550,7 @@ static void errors_name_invalid_arguments(void **state)
 		/* The program appends "; see rdma-server --help". */
 		check_case(named, !strchr(options.error, '\n'));
 		check_case(named, options.error[strlen(options.error) - 1] != '.');
+		options_free(&options);
 	}
 }
 
@@ -516,6 +578,7 @@ static void errors_name_conflicting_options(void **state)
 		if (!strstr(options.error, cases[i].one) || !strstr(options.error, cases[i].other))
 			fail_msg("'%s' does not name %s and %s", options.error, cases[i].one,
 				cases[i].other);
+		options_free(&options);
 	}
 }
 
@@ -528,6 +591,7 @@ static void truncates_long_errors(void **state)
 	(void)state;
 	assert_int_equal(parse(&options, PROGRAM_SERVER, words), OPTIONS_WRONG);
 	assert_int_equal(strlen(options.error), OPTIONS_ERROR_MAX - 1);
+	options_free(&options);
 }
 
 static void help_and_version_need_no_other_argument(void **state)
@@ -549,9 +613,11 @@ static void help_and_version_need_no_other_argument(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
-		for (size_t j = 0; j < COUNT(programs); j++)
+		for (size_t j = 0; j < COUNT(programs); j++) {
 			assert_int_equal(
 				parse(&options, programs[j], cases[i].words), cases[i].result);
+			options_free(&options);
+		}
 }
 
 /* A message may look like options; only --help and --version are options of `explain`. */
@@ -578,7 +644,33 @@ static void explain_takes_any_message(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		assert_int_equal(parse(&options, PROGRAM_CLIENT, cases[i].words), cases[i].result);
 		assert_string_equal(options.query, cases[i].query);
+		options_free(&options);
 	}
+}
+
+/* A glob may have any number of files, up to a limit. */
+static void takes_many_files(void **state)
+{
+	static char file[] = "file", host[] = "h:", write[] = "write";
+	static char *argv[OPTIONS_INPUTS_MAX + 4] = {file, write};
+	struct options options;
+
+	(void)state;
+	for (int i = 0; i < OPTIONS_INPUTS_MAX + 1; i++)
+		argv[i + 2] = file;
+	argv[OPTIONS_INPUTS_MAX + 2] = host;
+	assert_int_equal(
+		parse_command_line(&options, C, OPTIONS_INPUTS_MAX + 3, argv), OPTIONS_RUN);
+	assert_int_equal(options.input_count, OPTIONS_INPUTS_MAX);
+	assert_string_equal(options.inputs[OPTIONS_INPUTS_MAX - 1], "file");
+	options_free(&options);
+	argv[OPTIONS_INPUTS_MAX + 2] = file;
+	argv[OPTIONS_INPUTS_MAX + 3] = host;
+	assert_int_equal(
+		parse_command_line(&options, C, OPTIONS_INPUTS_MAX + 4, argv), OPTIONS_WRONG);
+	assert_string_equal(
+		options.error, "at most 16384 files can be named; name their directory instead");
+	options_free(&options);
 }
 
 static int fill(void **state)
@@ -598,6 +690,7 @@ int main(void)
 		cmocka_unit_test(truncates_long_errors),
 		cmocka_unit_test(help_and_version_need_no_other_argument),
 		cmocka_unit_test(explain_takes_any_message),
+		cmocka_unit_test(takes_many_files),
 	};
 
 	return cmocka_run_group_tests_name("parse", tests, fill, NULL);
