@@ -443,8 +443,10 @@ static enum options_result report_files(struct options *options, const struct li
 			(int)strcspn(before, ":"), before, last);
 	for (int i = 1; i < line->word_count - 1; i++)
 		if (strchr(words[i], ':'))
-			return options_advise(
-				options, "HOST comes last, after the files: FILE... %s", words[i]);
+			return options_advise(options,
+				"unexpected argument '%s'; to send files, end with HOST and a colon: "
+				"FILE... %s",
+				words[i + 1], words[i]);
 	return options_advise(options, "after files, HOST needs a colon: %s:", last);
 }
 

@@ -285,7 +285,8 @@ static void accepts_every_option(void **state)
 	}
 }
 
-#define FILES_ADVICE " to send files, end with HOST and a colon: FILE... HOST:"
+#define FILES_FIRST  " to send files, end with HOST and a colon: FILE... "
+#define FILES_ADVICE FILES_FIRST "HOST:"
 
 /* Invalid command lines, and the argument that the error message must name. */
 static const struct wrong {
@@ -336,10 +337,10 @@ static const struct wrong {
 	{C, {"write", "-i", "a", "b", "c", "h"}, "after files, HOST needs a colon: h:"},
 	{C, {"write", "a", "h", "7"}, "after files, HOST needs a colon: h:7"},
 	{C, {"write", "a", "b", "h:", "7"}, "after files, HOST needs a colon: h:7"},
-	{C, {"write", "h:", "a"}, "HOST comes last, after the files: FILE... h:"},
-	{C, {"write", "h:7", "a"}, "HOST comes last, after the files: FILE... h:7"},
-	{C, {"write", "h:", "a", "b"}, "HOST comes last, after the files: FILE... h:"},
-	{C, {"write", "h:a", "."}, "HOST comes last, after the files: FILE... h:a"},
+	{C, {"write", "h:", "a"}, "unexpected argument 'a';" FILES_FIRST "h:"},
+	{C, {"write", "h:7", "a"}, "unexpected argument 'a';" FILES_FIRST "h:7"},
+	{C, {"write", "h:", "a", "b"}, "unexpected argument 'a';" FILES_FIRST "h:"},
+	{C, {"write", "h:a", "."}, "unexpected argument '.';" FILES_FIRST "h:a"},
 	{C, {"write", "h", "7", "a"}, "unexpected argument 'a';" FILES_ADVICE},
 	{C, {"write", "a", "h:/tmp/"},
 		"PORT must be a number from 1 to 65535, not '/tmp/'; the server stores files in its --output"},
