@@ -148,6 +148,15 @@ void address_port_text(const struct sockaddr *address, char text[ADDRESS_TEXT_SI
 			v6 ? "]" : "", port);
 }
 
+bool address_is_loopback(const struct sockaddr *address)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+
+	return address->sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr)
+					      : ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 const struct sockaddr *address_or_none(const struct sockaddr_storage *address)
 {
 	return address->ss_family == AF_UNSPEC ? NULL : (const struct sockaddr *)address;

@@ -31,6 +31,9 @@ void address_set_port(struct sockaddr_storage *address, uint16_t port);
 /* True if both are the same IPv4 or IPv6 address with the same scope; ignores ports. Any thread. */
 bool address_equal(const struct sockaddr *one, const struct sockaddr *other);
 
+/* True for 127.0.0.0/8 and ::1. Any thread. */
+bool address_is_loopback(const struct sockaddr *address);
+
 /* Returns the address, or NULL if its family is AF_UNSPEC, which means none. */
 const struct sockaddr *address_or_none(const struct sockaddr_storage *address);
 

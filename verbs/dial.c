@@ -44,6 +44,11 @@ static int attempt_failed(struct dial *dial, enum phase phase, const char *call,
 	if (failure_is_set(&dial->failure) ||
 		resource_limit_is_reached(NULL, phase, call, error, &dial->failure))
 		return -1;
+	/* What soft-RoCE reports of a loopback address. Software iWARP: EINVAL. */
+	if (error == EINVAL && phase == PHASE_ADDRESS && address_is_loopback(dial->address)) {
+		phase = PHASE_ROUTE;
+		error = ENODEV;
+	}
 	if (error == ENODEV && phase == PHASE_ADDRESS) {
 		lacking = readiness_of_support("", dial->server.device, evidence, sizeof(evidence));
 		if (lacking != HOST_READY)

@@ -113,6 +113,25 @@ static void compares_addresses(void **state)
 		}
 }
 
+static void knows_loopback_addresses(void **state)
+{
+	static const char *const loopback[] = {"127.0.0.1", "127.255.255.254", "::1"};
+	static const char *const others[] = {"10.0.0.1", "128.0.0.1", "::2", "fe80::1"};
+	struct addrinfo *found;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(loopback); i++) {
+		assert_int_equal(address_find(loopback[i], 7, AF_UNSPEC, MINUTE, &found), 0);
+		check_case(loopback[i], address_is_loopback(found->ai_addr));
+		freeaddrinfo(found);
+	}
+	for (size_t i = 0; i < COUNT(others); i++) {
+		assert_int_equal(address_find(others[i], 7, AF_UNSPEC, MINUTE, &found), 0);
+		check_case(others[i], !address_is_loopback(found->ai_addr));
+		freeaddrinfo(found);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +139,7 @@ int main(void)
 		cmocka_unit_test(resolves_host_names),
 		cmocka_unit_test(reports_unknown_names),
 		cmocka_unit_test(compares_addresses),
+		cmocka_unit_test(knows_loopback_addresses),
 		cmocka_unit_test(prints_a_placeholder_for_unknown_families),
 	};
 
