@@ -336,22 +336,22 @@ static void report_retransmissions(struct client *client)
 /* Prints the outcome and, with --json, the JSON document. */
 static void report(struct client *client)
 {
-	enum exit_status status = explain_status(&client->failure);
 	char text[OUTPUT_FAILURE_SIZE];
-	const char *error;
+	const char *message;
 	/* A refusal during the handshake is reported like a rejected connection. */
 	bool exchanged = client->connection && client->failure.kind != FAILURE_REFUSED;
 
 	if (exchanged && client->disconnected)
 		output_transcript(&client->output, "disconnected.");
 	output_progress(&client->output, NULL);
-	error = output_outcome(&client->output, &client->failure, client->peer, text);
+	message = output_outcome(&client->output, &client->failure, client->peer, text);
 	if (exchanged) {
-		connection_report(client->connection, status, error, client->options.json);
+		connection_report(
+			client->connection, &client->failure, message, client->options.json);
 		report_retransmissions(client);
 	} else if (client->options.json) {
-		report_without_connection(
-			&client->settings, client->options.mode, client->peer, status, error);
+		report_without_connection(&client->settings, client->options.mode, client->peer,
+			&client->failure, message);
 	}
 }
 

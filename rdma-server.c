@@ -203,13 +203,12 @@ static enum exit_status report_start(struct server *server, const struct failure
 {
 	const struct options *options = &server->options;
 	char text[OUTPUT_FAILURE_SIZE];
-	const char *error = output_outcome(&server->output, failure, listen_name(options), text);
-	enum exit_status status = explain_status(failure);
+	const char *message = output_outcome(&server->output, failure, listen_name(options), text);
 
 	if (options->json)
 		report_without_connection(
-			&server->service.settings, options->mode, NULL, status, error);
-	return status;
+			&server->service.settings, options->mode, NULL, failure, message);
+	return explain_status(failure);
 }
 
 /*

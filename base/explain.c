@@ -666,6 +666,21 @@ const char *explain_name(enum failure_kind kind, int code)
 	}
 }
 
+const char *explain_side(enum side side)
+{
+	static const char *const sides[] = {
+		[SIDE_HERE] = "this host",
+		[SIDE_THERE] = "the other host",
+		[SIDE_BEYOND] = "the other host or the path to it",
+		[SIDE_EITHER] = "either host",
+		[SIDE_TO] = "this host or the path from it",
+		[SIDE_FROM] = "the other host or the path from it",
+		[SIDE_ANYWHERE] = "this host, the other host or the path between them",
+	};
+
+	return sides[side];
+}
+
 /* "START LINK PEER END", for example "exchange with PEER failed"; without a peer "START END". */
 static const struct attempt {
 	const char *start;

@@ -47,6 +47,9 @@ const struct explanation *explain_row(unsigned int index);
  */
 const char *explain_name(enum failure_kind kind, int code);
 
+/* Returns the words for a side: "this host". Constant. */
+const char *explain_side(enum side side);
+
 /*
  * Writes one line about the failure, truncated to size bytes: what failed, the peer (may be NULL),
  * the cause, the evidence and the remedy. `names` adds the library's names and numbers.

@@ -55,7 +55,7 @@ struct output startup_output(const char *program, const struct options *options)
 {
 	return (struct output){
 		.program = program,
-		.quiet = options->quiet,
+		.quiet = options->quiet || (options->json && !options->verbose),
 		.verbose = options->verbose,
 		.brief = !options->verbose &&
 			 (options->input || options->output || options->discard),

@@ -17,16 +17,6 @@ static const char *const states[] = {
 	[CHECK_FAILED] = "failed",
 };
 
-static const char *const sides[] = {
-	[SIDE_HERE] = "this host",
-	[SIDE_THERE] = "the other host",
-	[SIDE_BEYOND] = "the other host or the path to it",
-	[SIDE_EITHER] = "either host",
-	[SIDE_TO] = "this host or the path from it",
-	[SIDE_FROM] = "the other host or the path from it",
-	[SIDE_ANYWHERE] = "this host, the other host or the path between them",
-};
-
 /* Indents the detail lines of a failed check. */
 #define INDENT "                    "
 
@@ -176,7 +166,7 @@ static struct account account_for(const struct check_list *list, enum check chec
 	struct account account = {
 		.evidence = row->cause ? failure->evidence : "",
 		.cause = row->cause ? row->cause : failure->evidence,
-		.side = sides[row->side],
+		.side = explain_side(row->side),
 		.remedy = row->remedy ? row->remedy : "",
 		.guess = row->guess,
 	};
@@ -313,6 +303,20 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 				? list->checks[CHECK_BANDWIDTH].text
 				: list->checks[CHECK_DATA].text);
 	}
+}
+
+const char *check_list_verdict_word(const struct check_list *list)
+{
+	enum check broken = check_list_broken(list), last = last_ok(list);
+
+	if (broken < CHECKS)
+		return is_too_slow(list, CHECK_BANDWIDTH) ? "impaired"
+		       : is_unknown(list, broken)         ? "unknown"
+		       : works(list)                      ? "impaired"
+							  : "broken";
+	if (last == CHECKS || last < CHECK_NAME)
+		return "ready";
+	return last < CHECK_DATA ? "incomplete" : "healthy";
 }
 
 enum exit_status check_list_status(const struct check_list *list)

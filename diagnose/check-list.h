@@ -102,6 +102,12 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 /* Writes the verdict as one sentence. */
 void check_list_verdict(const struct check_list *list, char *text, size_t size);
 
+/*
+ * Returns the verdict as one word: "healthy" between two hosts, "ready" of this host, "incomplete"
+ * if nothing failed, but data was not exchanged, "impaired", "broken" or "unknown". Constant.
+ */
+const char *check_list_verdict_word(const struct check_list *list);
+
 /* Returns the exit status for the deciding check, STATUS_OK if none failed. */
 enum exit_status check_list_status(const struct check_list *list);
 

@@ -4,8 +4,8 @@
  */
 #include <json-c/json.h>
 
+#include "base/envelope.h"
 #include "base/json-document.h"
-#include "base/version.h"
 #include "diagnose/inventory-report.h"
 #include "diagnose/report.h"
 
@@ -26,19 +26,24 @@ static const struct counters *known(const struct counters *counters)
 
 struct json_object *diagnosis_report_json(const struct diagnosis *diagnosis)
 {
-	struct json_object *object = json_object_new_object();
 	const struct check_list *list = &diagnosis->list;
+	enum check broken = check_list_broken(list);
 	char verdict[512];
+	const struct envelope envelope = {
+		.program = diagnosis->output.program,
+		.command = "diagnose",
+		.status = check_list_status(list),
+		.verdict = check_list_verdict_word(list),
+		.message = verdict,
+		.failure = broken < CHECKS ? &list->checks[broken].failure : NULL,
+	};
+	struct json_object *object;
 
 	check_list_verdict(list, verdict, sizeof(verdict));
-	document_add_number(object, "schema", 2);
-	document_add_text(object, "program", diagnosis->output.program);
-	document_add_text(object, "version", PROJECT_VERSION);
+	object = envelope_json(&envelope);
 	document_add_text(object, "host", diagnosis->options->host);
 	document_add_number(
 		object, "port", diagnosis->options->host ? diagnosis->options->port : 0);
-	document_add_text(object, "verdict", verdict);
-	document_add_number(object, "status", check_list_status(list));
 	document_add(object, "checks", check_list_json(list));
 	document_add_known(object, "path_mtu", diagnosis->path_mtu);
 	document_add_known(object, "round_trip", diagnosis->round_trip);

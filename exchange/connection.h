@@ -129,11 +129,11 @@ deadline_t connection_last_progress(struct connection *connection);
 
 /*
  * Prints the result: a summary line for each stream longer than a message and, with json, a JSON
- * document on standard output. error is the failure message, or NULL. Valid like
- * connection_outcome(). Main thread.
+ * document on standard output. outcome is the failure, or not set, and message explains it, or is
+ * NULL. Valid like connection_outcome(). Main thread.
  */
-void connection_report(
-	struct connection *connection, enum exit_status status, const char *error, bool json);
+void connection_report(struct connection *connection, const struct failure *outcome,
+	const char *message, bool json);
 
 /*
  * Frees everything, including the rdma_cm_id, once connection_drained() returns true or before

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/envelope.h"
+#include "base/explain.h"
 #include "base/json-document.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/version.h"
 #include "exchange/connection.h"
 #include "exchange/internal.h"
 #include "exchange/report.h"
@@ -91,17 +92,19 @@ static struct json_object *memory_json(const struct memory_budget *budget)
 
 struct json_object *report_json(const struct report *report)
 {
-	struct json_object *object = json_object_new_object();
+	const struct envelope envelope = {
+		.program = report->program,
+		.command = report->mode,
+		.status = report->status,
+		.verdict = verdict(report->status),
+		.message = report->message,
+		.failure = report->failure,
+	};
+	struct json_object *object = envelope_json(&envelope);
 
-	document_add_number(object, "schema", REPORT_SCHEMA);
-	document_add_text(object, "program", report->program);
-	document_add_text(object, "version", PROJECT_VERSION);
 	document_add_text(object, "mode", report->mode);
 	document_add_text(object, "device", report->device);
 	document_add_text(object, "peer", report->peer);
-	document_add_text(object, "verdict", verdict(report->status));
-	document_add_number(object, "status", report->status);
-	document_add_text(object, "error", report->error);
 	document_add_boolean(object, "secret", report->secret);
 	document_add_text(object, "digest", digest_name(report->secret));
 	/* Round to microseconds: all 17 digits of a double would only show its rounding error. */
@@ -263,8 +266,8 @@ static void count_files(struct report_stream *stream, struct tree_state tree)
 	stream->contents = tree.bytes;
 }
 
-void connection_report(
-	struct connection *connection, enum exit_status status, const char *error, bool json)
+void connection_report(struct connection *connection, const struct failure *outcome,
+	const char *message, bool json)
 {
 	const struct exchange_settings *settings = connection->settings;
 	const struct flow *out = &connection->outflow, *in = &connection->inflow;
@@ -280,9 +283,10 @@ void connection_report(
 		.mode = connection->mode->name,
 		.device = device_name(connection->device),
 		.peer = connection->peer,
-		.status = status,
+		.status = explain_status(outcome),
+		.failure = outcome,
+		.message = message,
 		.secret = connection->handshake.secret,
-		.error = error,
 		.seconds = seconds(connection),
 		.chunk = out->chunk > in->chunk ? out->chunk : in->chunk,
 		.depth = connection->limits.depth,
@@ -320,7 +324,7 @@ void connection_report(
 }
 
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
-	const char *peer, enum exit_status status, const char *error)
+	const char *peer, const struct failure *failure, const char *message)
 {
 	struct memory_budget memory = {0};
 	const struct report report = {
@@ -329,8 +333,9 @@ void report_without_connection(const struct exchange_settings *settings, const s
 		.memory = settings->active ? NULL : &memory,
 		.peer = peer,
 		.secret = settings->secret_file,
-		.status = status,
-		.error = error,
+		.status = explain_status(failure),
+		.failure = failure,
+		.message = message,
 	};
 
 	memory_budget_read(&memory);

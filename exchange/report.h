@@ -15,12 +15,6 @@
 #include "host/memory-budget.h"
 #include "protocol/digest.h"
 
-/*
- * Version of the document. Even adding a member requires a new version, because the schema allows
- * no unknown members.
- */
-#define REPORT_SCHEMA 4
-
 /* One direction of an exchange. */
 struct report_stream {
 	uint64_t bytes;        /* moved so far, even if not complete */
@@ -40,8 +34,9 @@ struct report {
 	const char *program, *mode;
 	const char *device, *peer; /* NULL if unknown */
 	enum exit_status status;
+	const struct failure *failure;      /* NULL or not set: success */
+	const char *message;                /* the sentence that explains it; NULL: none */
 	bool secret;                        /* both sides hold a secret, which keys the digests */
-	const char *error;                  /* the error message; NULL on success */
 	double seconds;                     /* duration of the streams */
 	uint32_t chunk;                     /* maximum bytes of one operation */
 	uint32_t depth;                     /* maximum chunks in flight */
@@ -71,10 +66,10 @@ struct json_object *report_json(const struct report *report);
 int report_summary(char *text, size_t size, const struct report *report, bool sent);
 
 /*
- * Prints to standard output the JSON document of an exchange that never began. A NULL mode is any;
- * peer may be NULL.
+ * Prints to standard output the JSON document of an exchange that never began, because of this
+ * failure, which the message explains. A NULL mode is any; peer may be NULL.
  */
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
-	const char *peer, enum exit_status status, const char *error);
+	const char *peer, const struct failure *failure, const char *message);
 
 #endif

@@ -275,11 +275,11 @@ static int measure_all(struct measurement *measurement)
 static void report(struct measurement *measurement)
 {
 	char text[OUTPUT_FAILURE_SIZE];
-	const char *error = output_outcome(
+	const char *message = output_outcome(
 		&measurement->output, &measurement->threads.failure, measurement->peer, text);
 
 	if (measurement->options->json)
-		document_print(measurement_document(measurement, error));
+		document_print(measurement_document(measurement, message));
 }
 
 enum exit_status measure_server(const struct options *options, const char *program)

@@ -2,9 +2,9 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+#include "base/envelope.h"
 #include "base/explain.h"
 #include "base/json-document.h"
-#include "base/version.h"
 #include "host/link-speed.h"
 #include "measure/report.h"
 
@@ -234,22 +234,35 @@ static struct json_object *asked_json(const struct options *options)
 	return object;
 }
 
-struct json_object *measurement_document(const struct measurement *measurement, const char *error)
+/* One word for the outcome. */
+static const char *verdict(const struct failure *failure)
 {
+	if (!failure_is_set(failure))
+		return "measured";
+	if (failure->kind == FAILURE_IMPAIRED && failure->code == IMPAIRED_EXPECTED)
+		return "slow";
+	return explain_status(failure) == STATUS_DAMAGED ? "damaged" : "failed";
+}
+
+struct json_object *measurement_document(const struct measurement *measurement, const char *message)
+{
+	const struct failure *failure = &measurement->threads.failure;
 	const struct options *options = measurement->options;
 	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;
 	bool counted = measurement->counted;
-	struct json_object *object = json_object_new_object();
+	const struct envelope envelope = {
+		.program = measurement->output.program,
+		.command = options->measure.latency ? "latency" : "bandwidth",
+		.status = explain_status(failure),
+		.verdict = verdict(failure),
+		.message = message,
+		.failure = failure,
+	};
+	struct json_object *object = envelope_json(&envelope);
 
-	document_add_number(object, "schema", 2);
-	document_add_text(object, "program", measurement->output.program);
-	document_add_text(object, "version", PROJECT_VERSION);
-	document_add_text(object, "measured", options->measure.latency ? "latency" : "bandwidth");
 	document_add_text(object, "mode", options->mode->name);
 	document_add_text(object, "host", options->host);
 	document_add_number(object, "port", options->port);
-	document_add_number(object, "status", explain_status(&measurement->threads.failure));
-	document_add_text(object, "error", error);
 	document_add(object, "asked", asked_json(options));
 	add_rate_or_null(object, "link_bytes_per_second", link_speed_of_data(ours, theirs));
 	document_add(object, "here", facts_json(ours));

@@ -83,6 +83,7 @@ void measurement_rate_text(
 struct json_object *measurement_json(const struct measured *measured, bool histogram);
 
 /* The JSON document; error is the failure's message or NULL. NULL: out of memory. */
-struct json_object *measurement_document(const struct measurement *measurement, const char *error);
+struct json_object *measurement_document(
+	const struct measurement *measurement, const char *message);
 
 #endif

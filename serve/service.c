@@ -213,11 +213,10 @@ static void abandon_clients(
 static void report(struct service *service, struct client *client, const struct failure *outcome)
 {
 	char text[OUTPUT_FAILURE_SIZE];
-	const char *error = client_log_failure(
+	const char *message = client_log_failure(
 		&service->log, outcome, connection_peer(client->connection), text, deadline_now());
 
-	connection_report(
-		client->connection, explain_status(outcome), error, service->options->json);
+	connection_report(client->connection, outcome, message, service->options->json);
 }
 
 /* Reports the client's outcome and frees the client, which is no longer in use. */

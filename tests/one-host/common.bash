@@ -113,7 +113,26 @@ explain_messages() {
 		fail "explain must know these messages (status $?): $(cat "$messages.log")"
 }
 
-teardown_file() { explain_messages; }
+# collect_documents FILE...: keeps the JSON documents there for validate_documents.
+collect_documents() {
+	local file start
+	for file; do
+		start=''
+		[ ! -f "$file" ] || IFS= read -r -n 10 start <"$file" || true
+		[ "$start" != '{"schema":' ] || cat "$file" >>"$BATS_FILE_TMPDIR/documents"
+	done
+}
+
+# Every document that a test of this file has produced matches its schema.
+validate_documents() {
+	local documents=$BATS_FILE_TMPDIR/documents
+	[ ! -s "$documents" ] || timeout 500 tests/validate-report "$documents" || fail "$(cat "$documents")"
+}
+
+teardown_file() {
+	explain_messages
+	validate_documents
+}
 
 # expect STATUS COMMAND...: runs it with its output in $OUT and $ERR, and checks its exit status.
 expect() {
@@ -121,6 +140,7 @@ expect() {
 	shift
 	"$@" >"$OUT" 2>"$ERR" || got=$?
 	collect_messages "$ERR"
+	collect_documents "$OUT"
 	[ "$got" -eq "$wanted" ] ||
 		fail "exit status $got, not $wanted: $*"$'\n'"$(cat "$OUT" "$ERR")"
 }
@@ -141,6 +161,7 @@ start_server() {
 	[[ " $* " == *' --handshake-timeout '* ]] || defaults+=(--handshake-timeout 60)
 	[ ! -e "$DIR/port" ] || rm "$DIR/port"
 	collect_messages "$ERRORS"
+	collect_documents "$LOG"
 	"${PAIR_SERVER:-$PAIR_BIN/rdma-server}" "${defaults[@]}" "$@" <"${STDIN:-/dev/null}" >"$LOG" 2>"$ERRORS" &
 	SERVER=$!
 	wait_until test -s "$DIR/port" || fail "no server: $(cat "$ERRORS")"
@@ -324,6 +345,7 @@ clean_up() {
 		load-generator stoppable-files
 	undo_all
 	collect_messages "$ERR" "$ERRORS"
+	collect_documents "$DIR"/*
 	has_no_reports
 	wait_until same_resources || fail "left behind: $(resources), before: $RESOURCES"
 }

@@ -150,7 +150,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		SERVER=$!
 		wait_until test -s $file
 		PORT=$(cat $file) document 3 bandwidth --size 16M
-		assert_json '.results == [] and (.error | test("the server could not allocate memory"))'
+		assert_json '.results == [] and (.error.cause | test("the server could not allocate memory"))'
 		wait_line "$ERRORS" 'the locked-memory limit is too low'
 		stop_server
 	done

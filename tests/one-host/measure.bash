@@ -66,7 +66,6 @@ check_documents() {
 	local claim
 	[ ${#DOCUMENTS[@]} -gt 0 ] || return 0
 	printf '%s\n' "${DOCUMENTS[@]}" >"$DIR/documents"
-	tests/validate-report --measurement "$DIR/documents" || fail "$(cat "$DIR/documents")" || return 1
 	[ ${#CLAIMS[@]} -gt 0 ] || return 0
 	if jq -s -e "$(printf '%s and ' "${CLAIMS[@]}") true" "$DIR/documents" >"$DIR/result"; then
 		return

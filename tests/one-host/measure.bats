@@ -37,7 +37,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 	start_server any
 	for MODE in write read; do
 		document 0 bandwidth --duration 0.4 --warm-up 0.1 --size 3K --depth 7
-		assert_json ".schema == 2 and .measured == \"bandwidth\" and .mode == \"$MODE\" and .error == null"
+		assert_json ".schema == 5 and .command == \"bandwidth\" and .verdict == \"measured\" and .message == null and .mode == \"$MODE\" and .error == null"
 		assert_json '.asked | [.smallest_bytes, .largest_bytes, .iterations, .duration_seconds,
 			.warm_up_seconds, .queue_pairs, .depth, .poll] == [3072, 3072, null, 0.4, 0.1,
 			1, 7, "event"]'
@@ -51,7 +51,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 		for poll in $(polls); do
 			document 0 latency --iterations $((400 / PAIR_SCALE)) --poll "$poll"
 			assert_json ".asked.poll == \"$poll\" and .results[0].poll == \"$poll\""
-			assert_json '.measured == "latency" and .results[0].size_bytes == 8 and
+			assert_json '.command == "latency" and .results[0].size_bytes == 8 and
 				.results[0].here.operations == .asked.iterations'
 			assert_json '.results[0].latency_ns | .histogram == null and
 				([.minimum, .median, .p90, .p99, .p99_9, .p99_99, .maximum] |
@@ -172,7 +172,7 @@ damaged() {
 		document 5 "$@"
 	fi
 	assert_json "$(wrong_operations "$wanted")"
-	assert_json '.status == 5 and (.error | test("arrived corrupted .*wrong data in 1 operation"))'
+	assert_json '.status == 5 and .verdict == "damaged" and (.message | test("arrived corrupted .*wrong data in 1 operation"))'
 	stop_server
 }
 
@@ -251,7 +251,7 @@ damaged() {
 	measure 1 bandwidth --duration 0.2 --expect 900GB/s
 	has "$ERR" 'the rate is lower than expected ([0-9.]* MB/s of 900000.0 MB/s)'
 	document 1 bandwidth --duration 0.2 --expect 900GB/s
-	assert_json '.status == 1 and (.error | test("lower than expected")) and
+	assert_json '.status == 1 and .verdict == "slow" and (.error.cause | test("lower than expected")) and
 		.asked.expect_bytes_per_second == 900e9 and (.results | length) == 1'
 	stop_server
 }

@@ -35,10 +35,8 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		cmp "$DIR/down" "$DIR/got.$mode"
 		cmp "$DIR/up" "$DIR/in/up"
 		rm "$DIR/in/up"
-		cat "$OUT" >>"$DIR/documents"
 		has "$OUT" '"secret":true,"digest":"Poly1305-BLAKE2b"'
 	done
-	tests/validate-report "$DIR/documents"
 	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, Poly1305-BLAKE2b [0-9a-f]*\.$' 2
 	stop_server
 	[ ! -s "$ERRORS" ]
@@ -241,7 +239,6 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	expect 1 client --secret-file "$DIR/none" diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^this host   failed  .*none: No such file or directory'
 	expect 1 client --secret-file "$DIR/none" diagnose --json "$ADDRESS" "$PORT"
-	tests/validate-report --diagnosis "$OUT"
 	stop_server
 	[ ! -s "$ERRORS" ]
 	listening_peer --hello diagnosis --secret "$OURS" -- receive reply closed

@@ -107,7 +107,7 @@ group_has_room() {
 	done
 	wait_line "$ERRORS" 'timed out waiting for MSG_PROOF'
 	expect 0 client --timeout 60 --secret-file "$DIR/secret" --message hello write "$ADDRESS" "$PORT"
-	wait_line "$LOG" '"memory":{"budget":4194304,"used":[0-9]*,"source":"--memory"}.*"verdict":"verified"\|"verdict":"verified".*"source":"--memory"'
+	wait_line "$LOG" '"verdict":"verified".*"memory":{"budget":4194304,"used":[0-9]*,"source":"--memory"}'
 	stop_server
 }
 

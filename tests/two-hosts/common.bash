@@ -123,6 +123,7 @@ clean_up() {
 	done
 	kill_peers
 	collect_messages "$ERR" "$ERRORS" "$FAR"/*.err
+	collect_documents "$DIR"/*
 	wait_until same_resources || fail "left behind: $(resources)"
 	wait_until same_far_resources || fail "left behind on host 1: $(on_host1 'rdma resource show')"
 }

@@ -14,6 +14,7 @@ teardown() {
 	tc qdisc delete dev "$VM_INTERFACE" root 2>/dev/null || true
 	kill_named rdma-server rdma-client
 	collect_messages "$ERR" "$ERRORS" "$FAR"/*.err
+	collect_documents "$DIR"/*
 	wait_until same_resources || fail "left behind: $(resources)"
 }
 

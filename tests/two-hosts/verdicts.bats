@@ -144,7 +144,6 @@ BOTH='warning: more1 (second1, 10.78.0.11) and more2 (second2, 10.78.0.12) are i
 	has "$OUT" "$BOTH"
 	has "$OUT" '^verdict: This host is ready for RDMA, but see the warning\.$'
 	on_host1 "'$PAIR_BIN/rdma-client' diagnose --json 2>/dev/null" >"$OUT"
-	tests/validate-report --diagnosis "$OUT"
 	has "$OUT" '"warning":"more1 '
 	# The advice of the warning.
 	on_host1 'sysctl -q net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 net.ipv4.conf.all.rp_filter=2'

@@ -8,21 +8,15 @@
 
 #include <stddef.h>
 
-/* Options of the validator that select the schema. */
-#define SCHEMA_REPORT      ""
-#define SCHEMA_DIAGNOSIS   "--diagnosis"
-#define SCHEMA_MEASUREMENT "--measurement"
-
 /* Replaces the first occurrence of right in the document by wrong. */
 struct schema_case {
 	const char *right, *wrong;
 };
 
 /* Fails the test unless all documents, one per line, are valid. */
-void schema_check(const char *schema, const char *documents);
+void schema_check(const char *documents);
 
 /* Fails the test unless the document is valid and each of the changes makes it invalid. */
-void schema_check_refuses(
-	const char *schema, const char *document, const struct schema_case cases[], size_t count);
+void schema_check_refuses(const char *document, const struct schema_case cases[], size_t count);
 
 #endif

@@ -11,6 +11,8 @@
 
 #include "tests/unit/exchange/pair.h"
 
+static const struct failure none;
+
 /* Boundary sizes for the rings and chunks below. */
 static const uint64_t sizes[] = {
 	0, 1, 999, 1000, 1001, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193, 50000};
@@ -401,8 +403,8 @@ static void a_file_that_is_there_is_not_sent_again(void **state)
 			assert_false(now[end].checking);
 		}
 		pair_close(&pair);
-		connection_report(pair.active.connection, STATUS_OK, NULL, false);
-		connection_report(pair.passive.connection, STATUS_OK, NULL, false);
+		connection_report(pair.active.connection, &none, NULL, false);
+		connection_report(pair.passive.connection, &none, NULL, false);
 		pair_stop(&pair);
 		/* Both ends print to the same output. */
 		if (i / 4 == 2) {
@@ -434,8 +436,8 @@ static void the_end_is_reported(void **state)
 	pair_run(&pair);
 	fake_pass(2000);
 	pair_close(&pair);
-	connection_report(pair.active.connection, STATUS_OK, NULL, true);
-	connection_report(pair.passive.connection, STATUS_OK, NULL, false);
+	connection_report(pair.active.connection, &none, NULL, true);
+	connection_report(pair.passive.connection, &none, NULL, false);
 	pair_stop(&pair);
 	digest_text(digest, &stream.digest);
 	snprintf(expected, sizeof(expected), ", XXH3 %s", digest);

@@ -117,7 +117,7 @@ static void check_documents(bool of_latency)
 		free(text);
 	}
 	fclose(all);
-	schema_check(SCHEMA_MEASUREMENT, texts);
+	schema_check(texts);
 	free(texts);
 }
 
@@ -142,8 +142,10 @@ static void a_failed_test_matches_the_schema(void **state)
 	char *text = document(false, &(struct test_result){0}, "it failed");
 
 	(void)state;
-	schema_check(SCHEMA_MEASUREMENT, text);
-	assert_non_null(strstr(text, "\"status\":3,\"error\":\"it failed\""));
+	schema_check(text);
+	assert_non_null(
+		strstr(text, "\"status\":3,\"verdict\":\"failed\",\"message\":\"it failed\","
+			     "\"error\":{\"cause\":\"the host does not reply to ARP"));
 	assert_non_null(strstr(text, "\"counters\":{\"here\":null,\"there\":null}"));
 	free(text);
 }
@@ -151,10 +153,14 @@ static void a_failed_test_matches_the_schema(void **state)
 static void the_schema_rejects_corrupted_reports(void **state)
 {
 	static const struct schema_case cases[] = {
-		{"\"schema\":2", "\"schema\":1"},
-		{"\"measured\":\"bandwidth\"", "\"measured\":\"speed\""},
+		{"\"schema\":5", "\"schema\":4"},
+		{"\"command\":\"bandwidth\"", "\"command\":\"speed\""},
 		{"\"status\":0", "\"status\":2"},
 		{"\"error\":null", "\"error\":\"\""},
+		{"\"error\":null", "\"error\":{}"},
+		{"\"time\":\"2", "\"time\":\"at 2"},
+		{"\"verdict\":\"measured\"", "\"verdict\":\"healthy\""},
+		{"\"verdict\":\"measured\"", "\"verdict\":\"slow\""},
 		{"\"mode\":", "\"modes\":"},
 		{"\"iterations\":null", "\"iterations\":0"},
 		{"\"expect_percent\":90", "\"expect_percent\":190"},
@@ -172,7 +178,7 @@ static void the_schema_rejects_corrupted_reports(void **state)
 	char *text = document(false, &(struct test_result){0}, NULL);
 
 	(void)state;
-	schema_check_refuses(SCHEMA_MEASUREMENT, text, cases, COUNT(cases));
+	schema_check_refuses(text, cases, COUNT(cases));
 	free(text);
 }
 
