@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# scripts/deps --check: which packages it takes for installed. dpkg-query is replaced.
+# scripts/deps: which packages it takes for installed, and what it says before it installs others. dpkg-query and
+# apt-get are replaced.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
@@ -28,6 +29,28 @@ lacks() {
 @test "a package that is absent, or was removed but not its configuration, is missing" {
 	sed -i -e '/ gcc,/d' -e '/ jq,/s/^installed/config-files/' "$BATS_TEST_TMPDIR/installed"
 	lacks 'gcc jq'
+}
+
+@test "the size of what is missing is shown before it is installed" {
+	cat >"$BATS_TEST_TMPDIR/apt-get" <<-'END'
+	#!/bin/sh
+	case $* in
+	*--print-uris*)
+		echo 'Reading package lists...'
+		echo "'http://deb.test/pool/g/gcc_12%2b0.deb' gcc_12+0.deb 61400000 SHA256:1"
+		echo "'http://deb.test/pool/j/jq_1.deb' jq_1.deb 200000 "
+		;;
+	*) exit 1 ;;
+	esac
+	END
+	# shellcheck disable=SC2016 # the script's parameter
+	printf '#!/bin/sh\n[ "$1" != -u ] || echo 0\n' >"$BATS_TEST_TMPDIR/id"
+	chmod +x "$BATS_TEST_TMPDIR/id"
+	sed -i -e '/ gcc,/d' -e '/ jq,/d' "$BATS_TEST_TMPDIR/installed"
+	run ./scripts/deps
+	echo "$output"
+	[ "$status" -eq 1 ]
+	grep -q -x 'deps: installing gcc jq (62 MB to download)' <<<"$output"
 }
 
 @test "a package that another one provides is installed, for example pkg-config by pkgconf" {

@@ -59,6 +59,41 @@ selects() {
 	[ "$output" = 'test: --since selects the parts (see test --help)' ]
 }
 
+# fake_jobs COMMANDS: the only jobs are those of models and fuzzing, and this is what they run.
+fake_jobs() {
+	printf '#!/bin/sh\n%s\n' "$1" >scripts/model
+	cp scripts/model scripts/fuzz
+	printf '#!/bin/sh\n' >scripts/deps
+	chmod +x scripts/deps scripts/model scripts/fuzz
+	mkdir -p build
+}
+
+@test "jobs are counted, and a second run says how many minutes are left" {
+	fake_jobs 'echo "ok 1 - it"'
+	run scripts/test model fuzz
+	echo "$output"
+	[ "$status" -eq 0 ]
+	grep -q -x 'test: 1 of 2 jobs after 0 min' <<<"$output"
+	[ "$(tail -n 1 <<<"$output")" = '2 passed, 0 failed' ]
+	run scripts/test model fuzz
+	echo "$output"
+	grep -q -x 'test: 1 of 2 jobs after 0 min; about 1 min left' <<<"$output"
+}
+
+@test "a run that is stopped says so in one line, and leaves nothing behind" {
+	# shellcheck disable=SC2016 # for the job's shell
+	fake_jobs 'echo "ok 1 - $$ runs"; exec sleep 1000'
+	bash scripts/test model fuzz >output 2>errors &
+	until [ "$(grep -c ' runs$' output)" -eq 2 ]; do sleep 0.05; done
+	kill -TERM $!
+	wait $! && return 1
+	cat errors
+	[ "$(cat errors)" = 'test: stopped by SIGTERM after 0 of 2 jobs' ]
+	while read -r job; do
+		while kill -0 "$job" 2>/dev/null; do sleep 0.05; done
+	done < <(sed -n 's/.* \([0-9]*\) runs$/\1/p' output)
+}
+
 @test "--kernel: all guests boot it" {
 	# shellcheck disable=SC2016 # the script's variable
 	printf '#!/bin/sh\necho "ok - kernel $RDMA_PAIR_KERNEL"\n' >scripts/vm
