@@ -9,7 +9,7 @@ setup() {
 }
 
 # document MEASURED MODE RESULTS: prints a document with the fields that scripts/plot reads.
-document() { printf '{"command":"%s","mode":"%s","error":null,"results":[%s]}\n' "$@"; }
+document() { printf '{"command":"%s","mode":"%s","message":null,"results":[%s]}\n' "$@"; }
 
 # rates FACTOR: prints bandwidth results; the first test was shorter than an interval.
 rates() {
