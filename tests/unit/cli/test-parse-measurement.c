@@ -228,7 +228,8 @@ static const struct {
 	{{"latency", "--bidirectional"}, "latency does not accept --bidirectional" BANDWIDTH},
 	{{"latency", "--expect", "1GB/s"}, "latency does not accept --expect" BANDWIDTH},
 	{{"latency", "--qps", "1"}, "latency does not accept --qps" BANDWIDTH},
-	{{"latency", "--unit", "MB/s"}, "latency does not accept --unit" "; bandwidth and compare do"},
+	{{"latency", "--unit", "MB/s"}, "latency does not accept --unit"
+					"; bandwidth and compare do"},
 	{{"latency", "--threads", "1"}, "latency does not accept --threads" BANDWIDTH},
 	{{"latency", "--depth", "2"},
 		"latency does not accept --depth; write, read and bandwidth do"},
@@ -258,7 +259,8 @@ static const struct {
 	{{"write", "--qps", "1"}, "write does not accept --qps" BANDWIDTH},
 	{{"write", "--threads", "1"}, "write does not accept --threads" BANDWIDTH},
 	{{"write", "--size", "1"}, "write does not accept --size" BOTH},
-	{{"write", "--unit", "MB/s"}, "write does not accept --unit" "; bandwidth and compare do"},
+	{{"write", "--unit", "MB/s"}, "write does not accept --unit"
+				      "; bandwidth and compare do"},
 	{{"write", "--verify"}, "write does not accept --verify" BOTH},
 	{{"write", "--warm-up", "0"}, "write does not accept --warm-up" BOTH},
 	{{"bandwidth", "--buffer", "1M"}, "bandwidth does not accept --buffer" EXCHANGES},

@@ -653,7 +653,7 @@ static void explain_takes_any_message(void **state)
 static void takes_many_files(void **state)
 {
 	static char file[] = "file", host[] = "h:", write[] = "write";
-	static char *argv[OPTIONS_INPUTS_MAX + 4] = {file, write};
+	static char *argv[OPTIONS_INPUTS_MAX + 5] = {file, write};
 	struct options options;
 
 	(void)state;
