@@ -140,9 +140,9 @@ static char *read_file(const char *path)
 /* True if the document has the members that a measurement has. */
 static bool is_measurement(struct json_object *document)
 {
-	const char *measured = text_of(document, "measured");
+	const char *command = text_of(document, "command");
 
-	return (strcmp(measured, "bandwidth") == 0 || strcmp(measured, "latency") == 0) &&
+	return (strcmp(command, "bandwidth") == 0 || strcmp(command, "latency") == 0) &&
 	       mode_by_name(text_of(document, "mode")) &&
 	       json_object_is_type(member(document, "results"), json_type_array);
 }
@@ -169,7 +169,7 @@ static const char *operation_of(const struct side *side)
 static int add_run(struct comparison *comparison, struct side *side, struct json_object *document)
 {
 	struct side run = {.mode = text_of(document, "mode"),
-		.latency = strcmp(text_of(document, "measured"), "latency") == 0,
+		.latency = strcmp(text_of(document, "command"), "latency") == 0,
 		.both = is_bidirectional(document)};
 
 	side->runs[side->count++] = document;
@@ -178,7 +178,7 @@ static int add_run(struct comparison *comparison, struct side *side, struct json
 			"it is not what `bandwidth --json` or `latency --json` prints");
 	if (json_object_array_length(member(document, "results")) == 0)
 		return comparison_failed(comparison, side, "the measurement has no results: %s",
-			*text_of(document, "error") ? text_of(document, "error") : "no size");
+			*text_of(document, "message") ? text_of(document, "message") : "no size");
 	if (side->count == 1) {
 		side->mode = run.mode;
 		side->latency = run.latency;

@@ -23,9 +23,9 @@ static void write_file(unsigned int index, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-#define HEAD(measured, mode, asked) \
-	"{\"schema\":2,\"program\":\"rdma-client\",\"version\":\"0.2.0\",\"measured\":\"" measured \
-	"\",\"mode\":\"" mode "\",\"host\":\"10.77.0.1\",\"error\":null,\"asked\":{" asked \
+#define HEAD(command, mode, asked) \
+	"{\"schema\":5,\"program\":\"rdma-client\",\"version\":\"0.2.0\",\"command\":\"" command \
+	"\",\"message\":null,\"mode\":\"" mode "\",\"host\":\"10.77.0.1\",\"asked\":{" asked \
 	"},\"here\":{\"device\":\"rxe0\"},\"there\":{\"device\":\"mlx5_0\"},\"results\":["
 #define TAIL "]}\n"
 #define RATE(size, rate, worst, best) \
@@ -186,10 +186,9 @@ static void bad_input_has_one_sentence(void **state)
 		{ONE, ONE "}", "b.json: it is not valid JSON"},
 		{ONE, "[]", NOT_MEASURED},
 		{ONE, "{\"program\":\"rdma-client\",\"verdict\":\"verified\"}", NOT_MEASURED},
-		{ONE, "{\"measured\":\"bandwidth\",\"mode\":\"any\",\"results\":[]}", NOT_MEASURED},
-		{ONE, "{\"measured\":\"bandwidth\",\"mode\":\"read\",\"results\":{}}",
-			NOT_MEASURED},
-		{"{\"measured\":\"bandwidth\",\"mode\":\"read\",\"results\":[],\"error\":\"it broke\"}",
+		{ONE, "{\"command\":\"bandwidth\",\"mode\":\"any\",\"results\":[]}", NOT_MEASURED},
+		{ONE, "{\"command\":\"bandwidth\",\"mode\":\"read\",\"results\":{}}", NOT_MEASURED},
+		{"{\"command\":\"bandwidth\",\"mode\":\"read\",\"results\":[],\"message\":\"it broke\"}",
 			ONE, "a.json: the measurement has no results: it broke"},
 		{ONE, HEAD("latency", "read", "") TIME("8", "1", "2", "3") TAIL,
 			"b.json: it contains READ latency, and a.json WRITE bandwidth"},
