@@ -92,10 +92,10 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 		fprintf(stream, "%s%s%s", size_text, server_text, server_status_text);
 		break;
 	case CLI_EXCHANGE:
-	case CLI_BANDWIDTH:
 	case CLI_LATENCY:
 		fputs(size_text, stream);
 		break;
+	case CLI_BANDWIDTH: /* has no room for it */
 	case CLI_COMPARE:
 	case CLI_DIAGNOSE:
 	case CLI_EXPLAIN:

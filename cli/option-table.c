@@ -165,6 +165,17 @@ enum options_result options_add_input(struct options *options, const char *path)
 	return OPTIONS_RUN;
 }
 
+/* Reads the name of a picture, whose ending is the format. */
+static bool take_picture(struct options *options, const struct option_row *row, const char *value)
+{
+	size_t length = strlen(value);
+
+	return length > 4 &&
+	       (strcmp(value + length - 4, ".svg") == 0 ||
+		       strcmp(value + length - 4, ".png") == 0) &&
+	       take_text(options, row, value);
+}
+
 static bool take_input(struct options *options, const struct option_row *row, const char *value)
 {
 	(void)row;
@@ -341,6 +352,8 @@ const struct option_row option_rows[] = {
 		PROGRESS_NEVER},
 	{EXCHANGE, 'o', "output", "FILE|DIRECTORY/|-", "save received data there, or print it (-)",
 		take_text, FIELD(output)},
+	{MEASUREMENTS, 0, "plot", "FILE", "draw the results to FILE.svg or FILE.png", take_picture,
+		FIELD(measure.plot), 0, 0, "a file name that ends in .svg or .png"},
 	{MEASUREMENTS, 0, "poll", "auto|spin|event", "wait this way; default: auto", take_choice,
 		FIELD(measure.poll), 0, 0, "auto, spin or event"},
 	{SERVER, 'p', "port", "N", "listen on this port, 0: any; default 7471", take_number,

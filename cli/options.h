@@ -84,7 +84,8 @@ struct options_measure {
 	uint32_t threads;           /* each with its own connection */
 	uint32_t queue_pairs;       /* per connection */
 	bool bidirectional, verify, histogram;
-	bool csv; /* print comma-separated values instead of text */
+	const char *plot; /* a picture; NULL: none */
+	bool csv;         /* print comma-separated values instead of text */
 	enum poll_wanted poll;
 	enum rate_unit unit;
 	double expect; /* bytes per second, or a fraction of the link rate; 0: none */

@@ -13,6 +13,7 @@
 #include "measure/csv.h"
 #include "measure/measure.h"
 #include "measure/parameters.h"
+#include "measure/plot.h"
 #include "measure/screen.h"
 #include "measure/waiting.h"
 
@@ -282,6 +283,22 @@ static void report(struct measurement *measurement)
 		document_print(measurement_document(measurement, message));
 }
 
+/* Measures and, with --plot, draws the results. */
+static void measure_and_draw(struct measurement *measurement)
+{
+	const char *file = measurement->options->measure.plot;
+	struct failure *failure = &measurement->threads.failure;
+	struct plot plot = {0};
+
+	if (file && plot_begin(&plot, file, failure))
+		return;
+	/* What was measured is drawn even if it is too slow. */
+	measure_all(measurement);
+	if (file && json_object_array_length(measurement->results) > 0)
+		plot_draw(&plot, measurement, failure);
+	plot_end(&plot);
+}
+
 enum exit_status measure_server(const struct options *options, const char *program)
 {
 	struct measurement *measurement = calloc(1, sizeof(*measurement));
@@ -303,7 +320,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 		parameters_depth_max(options));
 	if (startup_secret(&measurement->threads.secret, options->secret_file,
 		    &measurement->threads.failure) == 0)
-		measure_all(measurement);
+		measure_and_draw(measurement);
 	report(measurement);
 	status = explain_status(&measurement->threads.failure);
 	test_threads_close(&measurement->threads);

@@ -123,30 +123,29 @@ static void put_end(char end[END_SIZE], const char *host, const struct facts *fa
 	snprintf(end, END_SIZE, "%s (%s/%s)", host, value(facts, "device"), value(facts, "port"));
 }
 
-/* The operation, from where to where data moves, and the time. */
-static void print_title(const struct measurement *measurement)
+void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE])
 {
 	const struct options *options = measurement->options;
 	bool both = options->measure.bidirectional, reads = options->mode->reads;
-	char here[END_SIZE], there[END_SIZE], date[32] = "", line[LINE];
+	char here[END_SIZE], there[END_SIZE], date[32] = "";
 	struct tm local;
 
 	put_end(here, measurement->host_name, &measurement->ours);
 	put_end(there, options->host, &measurement->theirs);
 	if (localtime_r(&measurement->start, &local))
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M:%S", &local);
-	snprintf(line, sizeof(line), "%s %s %s %s %s %s%s", reads ? "READ" : "WRITE",
+	snprintf(title, SCREEN_TITLE, "%s %s %s %s %s %s%s", reads ? "READ" : "WRITE",
 		options->measure.latency ? "latency" : "bandwidth", both ? "between" : "from",
 		reads ? there : here, both ? "and" : "to", reads ? here : there, date);
-	screen_print_line(&measurement->output, line);
 }
 
 void screen_print_head(const struct measurement *measurement)
 {
 	unsigned int columns = screen_columns(&measurement->output);
-	char line[TABLE_LINE], poll[32];
+	char title[SCREEN_TITLE], line[TABLE_LINE], poll[32];
 
-	print_title(measurement);
+	screen_title(measurement, title);
+	screen_print_line(&measurement->output, title);
 	snprintf(poll, sizeof(poll), "poll %s", measurement_waiting(measurement->wait));
 	print_facts(measurement, ports, poll);
 	if (measurement->output.verbose)

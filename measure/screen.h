@@ -14,6 +14,12 @@ unsigned int screen_columns(const struct output *output);
 /* Prints a line. What does not fit continues below, indented. */
 void screen_print_line(const struct output *output, const char *line);
 
+/* Size of a title, with terminator. */
+#define SCREEN_TITLE 1024
+
+/* The operation, from where to where data moves, and the time. */
+void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE]);
+
 /* Prints everything above the results. The ends are connected, and how they wait is chosen. */
 void screen_print_head(const struct measurement *measurement);
 

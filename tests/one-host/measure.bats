@@ -240,6 +240,27 @@ damaged() {
 	stop_server
 }
 
+# bats test_tags=slow
+@test "--plot draws the results, or says what is missing before it measures" {
+	start_server any
+	for MODE in write read; do
+		measure 0 bandwidth --size 1K..4K --iterations 5 --plot "$DIR/rates.svg"
+		grep -q "<text>${MODE^^} bandwidth from " "$DIR/rates.svg"
+		has "$OUT" '^best rate: '
+		measure 0 latency --iterations 20 --csv --plot "$DIR/times.png"
+		[ "$(head -c 4 "$DIR/times.png" | tail -c 3)" = PNG ]
+		[ "$(wc -l <"$OUT")" -eq 2 ]
+	done
+	mkdir "$DIR/without"
+	printf '#!/bin/sh\nPATH=/nowhere exec "%s" "$@"\n' "$(readlink -f "$PAIR_BIN/rdma-client")" \
+		>"$DIR/without/rdma-client"
+	chmod +x "$DIR/without/rdma-client"
+	PAIR_BIN=$DIR/without document 1 latency --plot "$DIR/none.svg"
+	assert_json '.results == [] and (.error | test("cannot draw .*: gnuplot is not installed; install "))'
+	[ "$(find "$DIR" -name 'none*')" = '' ]
+	stop_server
+}
+
 # bats test_tags=portable
 @test "a rate below --expect: exit 1 and the measured rate" {
 	MODE='write'

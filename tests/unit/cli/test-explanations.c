@@ -113,7 +113,8 @@ static const struct {
 	/* The longest start decides, whatever the C library's message is. */
 	{"rdma-server: cannot write the port file /run/p: No such file or directory", "Port file"},
 	{"rdma-server: cannot write the port file /run/p: No space left on device", "Port file"},
-	{"rdma-client: cannot read standard input: Permission denied", "Standard input or measurements not read"},
+	{"rdma-client: cannot read standard input: Permission denied",
+		"Standard input or measurements not read, picture not drawn"},
 	{"rdma-server: cannot use RDMA: cannot read rdmacm events: Permission denied.",
 		"Event channel broken"},
 	/* Of a verdict, the cause is explained. */

@@ -54,6 +54,7 @@ static const struct listed {
 	{"B", "      --expect RATE|PERCENT "},
 	{"L", "      --histogram "},
 	{"BL", "      --iterations N "},
+	{"BL", "      --plot FILE "},
 	{"BL", "      --poll auto|spin|event "},
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},

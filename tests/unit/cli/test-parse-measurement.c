@@ -53,6 +53,8 @@ static const struct right {
 	{{"latency", "--verify"}, {LT, .verify = true}, 0},
 	{{"latency", "--histogram"}, {LT, .histogram = true}, 0},
 	{{"bandwidth", "--csv"}, {BW, .csv = true}, 0},
+	{{"latency", "--plot", "a.svg"}, {LT, .plot = "a.svg"}, 0},
+	{{"bandwidth", "--plot", "/b/.c.png"}, {BW, .plot = "/b/.c.png"}, 0},
 	{{"latency", "--csv", "--verify"}, {LT, .csv = true, .verify = true}, 0},
 	{{"bandwidth", "--size", "1"}, {BW, .smallest = 1, .largest = 1}, 0},
 	{{"bandwidth", "--size", "16M"}, {BW, .smallest = 16777216, .largest = 16777216}, 0},
@@ -112,6 +114,11 @@ static void assert_same(const struct options_measure *got, const struct options_
 	assert_int_equal(got->bidirectional, wanted->bidirectional);
 	assert_int_equal(got->verify, wanted->verify);
 	assert_int_equal(got->histogram, wanted->histogram);
+	assert_int_equal(got->csv, wanted->csv);
+	if (wanted->plot)
+		assert_string_equal(got->plot, wanted->plot);
+	else
+		assert_null(got->plot);
 	assert_int_equal(got->poll, wanted->poll);
 	assert_int_equal(got->unit, wanted->unit);
 	assert_int_equal(got->expect_percent, wanted->expect_percent);
@@ -228,8 +235,7 @@ static const struct {
 	{{"latency", "--bidirectional"}, "latency does not accept --bidirectional" BANDWIDTH},
 	{{"latency", "--expect", "1GB/s"}, "latency does not accept --expect" BANDWIDTH},
 	{{"latency", "--qps", "1"}, "latency does not accept --qps" BANDWIDTH},
-	{{"latency", "--unit", "MB/s"}, "latency does not accept --unit"
-					"; bandwidth and compare do"},
+	{{"latency", "--unit", "MB/s"}, "latency does not accept --unit; bandwidth and compare do"},
 	{{"latency", "--threads", "1"}, "latency does not accept --threads" BANDWIDTH},
 	{{"latency", "--depth", "2"},
 		"latency does not accept --depth; write, read and bandwidth do"},
@@ -239,6 +245,11 @@ static const struct {
 		"--iterations and --duration are mutually exclusive"},
 	{{"bandwidth", "--csv", "--json"}, "--csv and --json are mutually exclusive"},
 	{{"latency", "--csv", "--histogram"}, "--csv and --histogram are mutually exclusive"},
+	{{"write", "--plot", "a.svg"}, "write does not accept --plot" BOTH},
+	{{"latency", "--plot", "a.pdf"},
+		"--plot must be a file name that ends in .svg or .png, not 'a.pdf'"},
+	{{"latency", "--plot", ".svg"},
+		"--plot must be a file name that ends in .svg or .png, not '.svg'"},
 	{{"write", "--csv"}, "write does not accept --csv" BOTH},
 	{{"bandwidth", "--qps", "64", "--depth", "129"},
 		"--qps times --depth must be at most 8192"},
@@ -259,8 +270,7 @@ static const struct {
 	{{"write", "--qps", "1"}, "write does not accept --qps" BANDWIDTH},
 	{{"write", "--threads", "1"}, "write does not accept --threads" BANDWIDTH},
 	{{"write", "--size", "1"}, "write does not accept --size" BOTH},
-	{{"write", "--unit", "MB/s"}, "write does not accept --unit"
-				      "; bandwidth and compare do"},
+	{{"write", "--unit", "MB/s"}, "write does not accept --unit; bandwidth and compare do"},
 	{{"write", "--verify"}, "write does not accept --verify" BOTH},
 	{{"write", "--warm-up", "0"}, "write does not accept --warm-up" BOTH},
 	{{"bandwidth", "--buffer", "1M"}, "bandwidth does not accept --buffer" EXCHANGES},

@@ -41,6 +41,7 @@ static const struct producer {
 	{"queue_pair_failed", 3, "", NULL},
 	{"cannot_read", 2, "cannot read a: ", NULL},
 	{"cannot_use", 2, "cannot use secret file a: ", NULL},
+	{"cannot_draw", 4, "cannot draw a: ", NULL},
 	{"comparison_failed", 2, "cannot compare a: ", NULL},
 	{"refuse_stream", 0, "the peer's files are not a valid stream: ", NULL},
 	{"snprintf", 2, "", "why"},
