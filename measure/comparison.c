@@ -137,10 +137,18 @@ static char *read_file(const char *path)
 	return text;
 }
 
+/* The command that wrote the document. Version 0.1 called it "measured". */
+static const char *command_of(struct json_object *document)
+{
+	const char *command = text_of(document, "command");
+
+	return *command ? command : text_of(document, "measured");
+}
+
 /* True if the document has the members that a measurement has. */
 static bool is_measurement(struct json_object *document)
 {
-	const char *command = text_of(document, "command");
+	const char *command = command_of(document);
 
 	return (strcmp(command, "bandwidth") == 0 || strcmp(command, "latency") == 0) &&
 	       mode_by_name(text_of(document, "mode")) &&
@@ -169,7 +177,7 @@ static const char *operation_of(const struct side *side)
 static int add_run(struct comparison *comparison, struct side *side, struct json_object *document)
 {
 	struct side run = {.mode = text_of(document, "mode"),
-		.latency = strcmp(text_of(document, "command"), "latency") == 0,
+		.latency = strcmp(command_of(document), "latency") == 0,
 		.both = is_bidirectional(document)};
 
 	side->runs[side->count++] = document;
@@ -178,7 +186,8 @@ static int add_run(struct comparison *comparison, struct side *side, struct json
 			"it is not what `bandwidth --json` or `latency --json` prints");
 	if (json_object_array_length(member(document, "results")) == 0)
 		return comparison_failed(comparison, side, "the measurement has no results: %s",
-			*text_of(document, "message") ? text_of(document, "message") : "no size");
+			*text_of(document, "message") ? text_of(document, "message")
+						      : "no size was measured");
 	if (side->count == 1) {
 		side->mode = run.mode;
 		side->latency = run.latency;

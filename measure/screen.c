@@ -228,7 +228,8 @@ void screen_show_running(struct screen_test *test, uint64_t now)
 	char line[TABLE_LINE], progress[64], size[TABLE_SIZE];
 	struct intervals intervals;
 
-	if (measurement->options->quiet || now < test->next || !isatty(STDERR_FILENO))
+	if (measurement->options->quiet || measurement->options->json || now < test->next ||
+		!isatty(STDERR_FILENO))
 		return;
 	test->next = now + RUNNING_NS;
 	if (test->phase) {

@@ -256,7 +256,7 @@ damaged() {
 		>"$DIR/without/rdma-client"
 	chmod +x "$DIR/without/rdma-client"
 	PAIR_BIN=$DIR/without document 1 latency --plot "$DIR/none.svg"
-	assert_json '.results == [] and (.error | test("cannot draw .*: gnuplot is not installed; install "))'
+	assert_json '.results == [] and (.error.cause | test("cannot draw .*: gnuplot is not installed; install "))'
 	[ "$(find "$DIR" -name 'none*')" = '' ]
 	stop_server
 }

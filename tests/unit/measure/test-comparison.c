@@ -129,6 +129,18 @@ static void several_runs_have_a_range(void **state)
 		"low and high: minimum and 90 % of the operations, or of three runs or more\n"));
 }
 
+/* Documents of version 0.1 name the command "measured". */
+static void old_documents_are_read(void **state)
+{
+	(void)state;
+	write_file(0, ONE);
+	write_file(1, "{\"measured\":\"bandwidth\",\"mode\":\"write\",\"results\":[" RATE(
+			      "4096", "175100000", "172700000", "177200000") TAIL);
+	run(print, NULL);
+	assert_non_null(strstr(printed.out, "   1.000\n"));
+	assert_int_equal(printed.status, STATUS_OK);
+}
+
 /* The rate of both directions lies between the sums of their worst and best intervals. */
 static void both_directions_are_added(void **state)
 {
@@ -251,6 +263,7 @@ int main(void)
 		cmocka_unit_test(bandwidths_are_compared_by_their_intervals),
 		cmocka_unit_test(latencies_are_compared_by_their_percentiles),
 		cmocka_unit_test(several_runs_have_a_range),
+		cmocka_unit_test(old_documents_are_read),
 		cmocka_unit_test(both_directions_are_added),
 		cmocka_unit_test(terminals_of_any_width_are_enough),
 		cmocka_unit_test(bad_input_has_one_sentence),
