@@ -246,7 +246,7 @@ static int print_running(void)
 	screen_show_running(&running, 1000000000);
 	output_drain();
 	running.phase = NULL;
-	test_shared_add(shared, 1200000000, 65536 * 500);
+	test_shared_add(shared, 1200000000, UINT64_C(65536) * 500);
 	/* Too early. */
 	screen_show_running(&running, 1200000000);
 	screen_show_running(&running, 1300000000);
