@@ -458,6 +458,32 @@ unsigned int output_columns(const struct output *output)
 	return window.ws_col;
 }
 
+/* Returns the bytes of the line up to the last comma or colon before a blank within these bytes. */
+static size_t breakable_size(const char *line, size_t most)
+{
+	size_t size = strnlen(line, most);
+
+	while (size > 0 && !(line[size] == ' ' && strchr(",:", line[size - 1])))
+		size--;
+	return size;
+}
+
+void output_long_line(const struct output *output, const char *line)
+{
+	size_t columns = output_columns(output), size;
+	int indent = 0;
+
+	while (columns > 2 && (size_t)indent + strlen(line) > columns) {
+		size = breakable_size(line, columns - (size_t)indent);
+		if (size == 0)
+			break;
+		output_line(output, "%*s%.*s", indent, "", (int)size, line);
+		line += size + 1;
+		indent = 2;
+	}
+	output_line(output, "%*s%s", indent, "", line);
+}
+
 void output_line_warning(const struct output *output, const char *format, ...)
 {
 	va_list args;

@@ -64,6 +64,12 @@ void output_line(const struct output *output, const char *format, ...)
 void output_colored_line(const struct output *output, const char *line, size_t start, size_t length,
 	enum output_color color);
 
+/*
+ * Prints a line of the exchange that, on a terminal where it does not fit, continues below after a
+ * comma or colon.
+ */
+void output_long_line(const struct output *output, const char *line);
+
 /* The columns of the terminal that the lines of the exchange go to; 0: they go elsewhere. */
 unsigned int output_columns(const struct output *output);
 

@@ -152,7 +152,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 	if (stream->path)
 		text_escape_utf8(path, stream->path, strnlen(stream->path, PATH_SHOWN_MAX));
 	if (stream->entries > 1)
-		snprintf(more, sizeof(more), " and %lu more", stream->entries - 1);
+		snprintf(more, sizeof(more), " and %s more",
+			units_format_count(part, stream->entries - 1));
 	if (stream->entries > 0 && stream->complete)
 		format_files(files, stream);
 	if (stream->bytes >= 1000 && !*files)
@@ -255,8 +256,9 @@ static void print_summary(const struct output *output, const struct report *repo
 
 	if (!stream->complete && stream->bytes == 0 && stream->from == 0)
 		return;
-	report_summary(text, sizeof(text), report, sent);
-	output_line(output, "%s.", text);
+	report_summary(text, sizeof(text) - 1, report, sent);
+	text_append(text, sizeof(text), ".");
+	output_long_line(output, text);
 }
 
 /* Copies what the tree consists of; incomplete, these are only the files that have begun. */

@@ -130,6 +130,46 @@ static void prints_a_long_line_whole(void **state)
 	assert_string_equal(printed.out + MUCH, "\n");
 }
 
+#define SENT "sent many/1.txt to 192.0.2.1:7471: 100917 bytes in 729 ms, verified, XXH3 3753e98"
+
+static int print_lines_that_wrap(void)
+{
+	output_long_line(&plain, SENT);
+	output_long_line(&plain, "short, and sweet");
+	output_long_line(&plain, "a line without a place where it could be broken in two");
+	output_long_line(&quiet, SENT);
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+/* Only on a terminal, a long line continues below, after a comma or colon. */
+static void breaks_long_lines_on_a_terminal(void **state)
+{
+	static const char unbroken[] = "a line without a place where it could be broken in two\n";
+	static const struct {
+		unsigned short columns;
+		const char *sent;
+	} cases[] = {
+		{120, SENT "\n"},
+		{81, SENT "\n"},
+		{80, "sent many/1.txt to 192.0.2.1:7471: 100917 bytes in 729 ms, verified,\n"
+		     "  XXH3 3753e98\n"},
+		{40, "sent many/1.txt to 192.0.2.1:7471:\n  100917 bytes in 729 ms, verified,\n"
+		     "  XXH3 3753e98\n"},
+	};
+	char expected[256];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		run_on_terminal(print_lines_that_wrap, true, cases[i].columns);
+		snprintf(expected, sizeof(expected), "%sshort, and sweet\n%s", cases[i].sent,
+			unbroken);
+		assert_string_equal(printed.error, expected);
+	}
+	run(print_lines_that_wrap, NULL);
+	snprintf(expected, sizeof(expected), "%s\nshort, and sweet\n%s", SENT, unbroken);
+	assert_string_equal(printed.out, expected);
+}
+
 /* Without a free descriptor the output thread cannot start. */
 static int print_without_descriptors(void)
 {
@@ -356,6 +396,7 @@ int main(void)
 		cmocka_unit_test(prints_without_the_output_thread),
 		cmocka_unit_test(reports_lost_output),
 		cmocka_unit_test(succeeds_with_nothing_to_print),
+		cmocka_unit_test(breaks_long_lines_on_a_terminal),
 		cmocka_unit_test(does_not_mix_lines_from_threads),
 		cmocka_unit_test(keeps_lines_for_a_paused_reader),
 		cmocka_unit_test(gives_up_on_a_stopped_reader),

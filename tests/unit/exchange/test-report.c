@@ -317,6 +317,9 @@ static void prints_summary_lines(void **state)
 		{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0}, false, 2.0,
 			"in/a (0 files, 0 B)",
 			"2400000 bytes in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
+		{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4}, false, 0,
+			"a and 2,999 more (3,000 files, 4 B)",
+			"5 bytes in 0 ms, verified, XXH3 " HASH},
 		/* An incomplete tree may have sent fewer files than were read. */
 		{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9}, false, 2.0,
 			"in/a and 1 more", "2400000 bytes (2.4 MB) in 2.0 s, 1.2 MB/s, incomplete"},
