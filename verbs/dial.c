@@ -242,20 +242,12 @@ static int await_reply(struct dial *dial, struct reply_watch *watch, struct even
 	return await_event(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply);
 }
 
-/* Records that this host is the cause: as readiness_check() finds it, or only that it is so. */
-static void blame_this_host(struct dial *dial, const char *device, int64_t milliseconds)
+/* Replaces the failure by what this host lacks. */
+static void blame_this_host(struct dial *dial, enum readiness lacking, const char *text)
 {
-	char text[sizeof(dial->failure.evidence)];
-	enum readiness lacking = readiness_of_device("", device, text, sizeof(text));
-
 	dial->failure = (struct failure){0};
-	if (lacking != HOST_READY)
-		failure_set(&dial->failure, FAILURE_HOST, PHASE_CONNECT, (int)lacking,
-			"rdma_connect", "%s", text);
-	else
-		failure_set(&dial->failure, FAILURE_DEADLINE, PHASE_CONNECT, CODE_NOT_SENT,
-			"rdma_connect", "its kernel reported %s after %d ms, too soon for a reply",
-			strerrorname_np(ETIMEDOUT), (int)milliseconds);
+	failure_set(&dial->failure, FAILURE_HOST, PHASE_CONNECT, (int)lacking, "rdma_connect", "%s",
+		text);
 }
 
 /*
@@ -274,28 +266,34 @@ static bool lacks_route(const struct dial *dial)
 }
 
 /*
- * If no reply arrived, this host may be the cause: its device does not receive the packets for the
- * source address, which packets within this host do not need, or its kernel could not send.
+ * If no reply arrived, this host may be the cause: its device cannot be used, or does not receive
+ * the packets for the source address, which packets within this host do not need; or its kernel
+ * could not send. Linux 6.1 reports that soft-RoCE cannot be used here, Linux 6.12 does not.
  */
 static void find_local_cause(struct dial *dial, int64_t milliseconds)
 {
 	const char *device = ibv_get_device_name(dial->id->verbs->device);
 	const struct rdma_addr *pair = &dial->id->route.addr;
-	const struct failure *failure = &dial->failure;
+	struct failure *failure = &dial->failure;
 	char text[sizeof(dial->failure.evidence)];
 	bool late = kernel_timed_out(failure);
+	enum readiness lacking;
 
 	if (failure->phase == PHASE_CONNECT && lacks_route(dial))
-		dial->failure.phase = PHASE_ADDRESS;
+		failure->phase = PHASE_ADDRESS;
 	if (failure->phase != PHASE_CONNECT || (failure->kind != FAILURE_DEADLINE && !late))
 		return;
-	if (late && local_failure_is(ETIMEDOUT, milliseconds)) {
-		blame_this_host(dial, device, milliseconds);
+	lacking = readiness_of_device("", device, text, sizeof(text));
+	if (lacking != HOST_READY) {
+		blame_this_host(dial, lacking, text);
+	} else if (late && local_failure_is(ETIMEDOUT, milliseconds)) {
+		*failure = (struct failure){0};
+		failure_set(failure, FAILURE_DEADLINE, PHASE_CONNECT, CODE_NOT_SENT, "rdma_connect",
+			"its kernel reported %s after %d ms, too soon for a reply",
+			strerrorname_np(ETIMEDOUT), (int)milliseconds);
 	} else if (!address_equal(&pair->src_addr, &pair->dst_addr) &&
 		   stack_table_loses("", device, &pair->src_addr, text, sizeof(text))) {
-		dial->failure = (struct failure){0};
-		failure_set(&dial->failure, FAILURE_HOST, PHASE_CONNECT, HOST_STACK, "rdma_connect",
-			"%s", text);
+		blame_this_host(dial, HOST_STACK, text);
 	}
 }
 

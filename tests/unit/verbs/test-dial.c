@@ -59,6 +59,7 @@ static struct network {
 	int64_t watched;                /* when the watch for a reply began; 0: it did not */
 	bool watched_all;               /* including the request */
 	bool unsupported;               /* the connection manager supports no device */
+	bool unready;                   /* the device cannot be used */
 } network;
 
 static struct ibv_device device = {.name = "fake0"};
@@ -140,8 +141,9 @@ enum readiness readiness_of_host(const char *root, char *evidence, size_t size)
 
 enum readiness readiness_of_device(const char *root, const char *asked, char *evidence, size_t size)
 {
-	(void)asked;
-	return readiness_of_host(root, evidence, size);
+	(void)root, (void)asked;
+	snprintf(evidence, size, "%s", network.unready ? "device fake0" : "");
+	return network.unready ? HOST_NAMESPACE : HOST_READY;
 }
 
 enum readiness readiness_of_support(
@@ -544,6 +546,20 @@ static void an_early_timeout_is_local(void **state)
 		"its kernel reported ETIMEDOUT after 12 ms, too soon for a reply");
 }
 
+/* Silence is no fault of the peer if the device of this host cannot be used. */
+static void an_unusable_device_is_local(void **state)
+{
+	struct dial dial = START(MUTE);
+
+	(void)state;
+	network.unready = true;
+	assert_fails(&dial, FAILURE_HOST, PHASE_CONNECT, HOST_NAMESPACE);
+	assert_string_equal(dial.failure.evidence, "device fake0");
+	dial = START(UNSENT);
+	network.unready = true;
+	assert_fails(&dial, FAILURE_HOST, PHASE_CONNECT, HOST_NAMESPACE);
+}
+
 /* If the kernel does not even report its own timeout, the peer is not blamed. */
 static void a_starved_kernel_is_local(void **state)
 {
@@ -760,6 +776,7 @@ int main(void)
 		cmocka_unit_test(an_early_timeout_is_local),
 		cmocka_unit_test(a_starved_kernel_is_local),
 		cmocka_unit_test(an_unsupported_device_is_named),
+		cmocka_unit_test(an_unusable_device_is_local),
 		cmocka_unit_test(a_late_reply_is_watched_for),
 		cmocka_unit_test(a_signal_ends_the_dial),
 		cmocka_unit_test(a_full_server_is_retried),
