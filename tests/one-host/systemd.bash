@@ -31,8 +31,10 @@ FIRST='set -e
 	mount --make-rshared /
 	exec /lib/systemd/systemd --unit=pair.target --log-target=null'
 
+# The journal begins anew, without the lines of an earlier test.
 systemd_up() {
 	local unit
+	rm -rf "$ROOT/run/log/journal"
 	mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	[ -s "$ROOT/etc/machine-id" ] || tr -d - </proc/sys/kernel/random/uuid >"$ROOT/etc/machine-id"
 	mkdir -p "$ROOT$UNITS"
