@@ -274,7 +274,7 @@ static size_t line_of_rank(const struct lines *lines, size_t rank)
 
 		for (size_t j = 0; j < lines->count; j++)
 			below += lines->last[j] < lines->last[i] ||
-				 (lines->last[j] == lines->last[i] && j < i);
+				 (j < i && lines->last[j] == lines->last[i]);
 		if (below == rank)
 			return i;
 	}
