@@ -277,46 +277,77 @@ static bool is_unknown(const struct check_list *list, enum check check)
 	       (check > CHECK_CONNECTION && failure->kind == FAILURE_DEADLINE);
 }
 
-void check_list_verdict(const struct check_list *list, char *text, size_t size)
+enum outcome {
+	OUTCOME_HEALTHY,
+	OUTCOME_READY,
+	OUTCOME_INCOMPLETE,
+	/* These need a failed check. */
+	OUTCOME_TOO_SLOW,
+	OUTCOME_UNKNOWN,
+	OUTCOME_BROKEN,
+	OUTCOME_SLOW,
+	OUTCOME_IMPAIRED,
+};
+
+/* The outcome in one word, and how the sentence about it begins. */
+static const struct {
+	const char *word, *start;
+} outcomes[] = {
+	[OUTCOME_HEALTHY] = {"healthy", "RDMA works between the two hosts"},
+	[OUTCOME_READY] = {"ready", "This host is ready for RDMA"},
+	[OUTCOME_INCOMPLETE] = {"incomplete", "No problems found in the checks up to"},
+	[OUTCOME_TOO_SLOW] = {"impaired", "RDMA works, but too slowly to measure"},
+	[OUTCOME_UNKNOWN] = {"unknown", "Whether RDMA works is unknown"},
+	[OUTCOME_BROKEN] = {"broken", "RDMA does not work"},
+	[OUTCOME_SLOW] = {"impaired", "RDMA works, but slowly"},
+	[OUTCOME_IMPAIRED] = {"impaired", "RDMA works, but not well"},
+};
+
+static enum outcome outcome_of(const struct check_list *list)
 {
 	enum check broken = check_list_broken(list), last = last_ok(list);
+
+	if (broken < CHECKS)
+		return is_too_slow(list, CHECK_BANDWIDTH) ? OUTCOME_TOO_SLOW
+		       : is_unknown(list, broken)         ? OUTCOME_UNKNOWN
+		       : !works(list)                     ? OUTCOME_BROKEN
+		       : is_slow(list, broken)            ? OUTCOME_SLOW
+							  : OUTCOME_IMPAIRED;
+	if (last == CHECKS || last < CHECK_NAME)
+		return OUTCOME_READY;
+	return last < CHECK_DATA ? OUTCOME_INCOMPLETE : OUTCOME_HEALTHY;
+}
+
+void check_list_verdict(const struct check_list *list, char *text, size_t size)
+{
+	enum outcome outcome = outcome_of(list);
+	const char *start = outcomes[outcome].start;
 	struct account account;
 
-	if (broken < CHECKS) {
-		account = account_for(list, broken);
-		snprintf(text, size, "%s: %s%s; look at %s.",
-			is_too_slow(list, CHECK_BANDWIDTH) ? "RDMA works, but too slowly to measure"
-			: is_unknown(list, broken)         ? "Whether RDMA works is unknown"
-			: !works(list)                     ? "RDMA does not work"
-			: is_slow(list, broken)            ? "RDMA works, but slowly"
-							   : "RDMA works, but not well",
-			account.guess ? "probably " : "", account.cause, account.side);
-	} else if (last == CHECKS || last < CHECK_NAME) {
-		snprintf(text, size, "This host is ready for RDMA%s.",
-			*list->checks[CHECK_HOST].warning ? ", but see the warning" : "");
-	} else if (last < CHECK_DATA) {
-		snprintf(text, size, "No problems found in the checks up to %s.",
-			list->rows[last].name);
-	} else {
-		snprintf(text, size, "RDMA works between the two hosts: %s.",
+	switch (outcome) {
+	case OUTCOME_HEALTHY:
+		snprintf(text, size, "%s: %s.", start,
 			list->checks[CHECK_BANDWIDTH].state == CHECK_OK
 				? list->checks[CHECK_BANDWIDTH].text
 				: list->checks[CHECK_DATA].text);
+		break;
+	case OUTCOME_READY:
+		snprintf(text, size, "%s%s.", start,
+			*list->checks[CHECK_HOST].warning ? ", but see the warning" : "");
+		break;
+	case OUTCOME_INCOMPLETE:
+		snprintf(text, size, "%s %s.", start, list->rows[last_ok(list)].name);
+		break;
+	default:
+		account = account_for(list, check_list_broken(list));
+		snprintf(text, size, "%s: %s%s; look at %s.", start,
+			account.guess ? "probably " : "", account.cause, account.side);
 	}
 }
 
 const char *check_list_verdict_word(const struct check_list *list)
 {
-	enum check broken = check_list_broken(list), last = last_ok(list);
-
-	if (broken < CHECKS)
-		return is_too_slow(list, CHECK_BANDWIDTH) ? "impaired"
-		       : is_unknown(list, broken)         ? "unknown"
-		       : works(list)                      ? "impaired"
-							  : "broken";
-	if (last == CHECKS || last < CHECK_NAME)
-		return "ready";
-	return last < CHECK_DATA ? "incomplete" : "healthy";
+	return outcomes[outcome_of(list)].word;
 }
 
 enum exit_status check_list_status(const struct check_list *list)

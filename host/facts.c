@@ -49,6 +49,13 @@ const char *facts_value(const struct facts *facts, const char *name)
 	return NULL;
 }
 
+const char *facts_shown(const struct facts *facts, const char *name)
+{
+	const char *value = facts_value(facts, name);
+
+	return value ? value : "unknown";
+}
+
 unsigned long facts_number(const struct facts *facts, const char *name)
 {
 	const char *value = facts_value(facts, name);

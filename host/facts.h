@@ -33,6 +33,9 @@ void facts_add(struct facts *facts, const char *name, const char *format, ...)
 /* Returns the value of the named fact, NULL if there is none. */
 const char *facts_value(const struct facts *facts, const char *name);
 
+/* The same, but "unknown" if there is none. */
+const char *facts_shown(const struct facts *facts, const char *name);
+
 /* Returns the number at the start of the named fact, 0 if there is none. */
 unsigned long facts_number(const struct facts *facts, const char *name);
 

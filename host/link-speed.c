@@ -88,13 +88,6 @@ static bool bus_is_slow(const struct facts *facts, double rate)
 	return carried > 0 && carried < rate;
 }
 
-static const char *bus(const struct facts *facts)
-{
-	const char *value = facts_value(facts, "bus");
-
-	return value ? value : "unknown";
-}
-
 bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, double there,
 	double back, enum impairment *why, char *text, size_t size)
 {
@@ -116,6 +109,6 @@ bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, do
 	}
 	*why = bus_is_slow(ours, rate) || bus_is_slow(theirs, rate) ? IMPAIRED_BUS : IMPAIRED_SPEED;
 	snprintf(text, size, "%s; link rate %.0f MB/s; bus: local %s, remote %s", rates, rate,
-		bus(ours), bus(theirs));
+		facts_shown(ours, "bus"), facts_shown(theirs, "bus"));
 	return false;
 }

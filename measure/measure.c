@@ -93,7 +93,7 @@ static int choose_wait(struct measurement *measurement)
 		return -1;
 	}
 	output_detail(&measurement->output, "--poll auto chose %s: %s",
-		measurement->wait == TEST_SPIN ? "spin" : "event", why);
+		measurement_waiting(measurement->wait), why);
 	return 0;
 }
 
@@ -159,13 +159,6 @@ static void show_head(const struct measurement *measurement)
 		csv_head(line, measurement->options->measure.latency);
 		output_document(line);
 	}
-}
-
-static const char *value(const struct facts *facts, const char *name)
-{
-	const char *known = facts_value(facts, name);
-
-	return known ? known : "unknown";
 }
 
 /* Reads the counters of both ports. */
@@ -246,8 +239,8 @@ static int check_expectation(struct measurement *measurement)
 		return 0;
 	return failure_set(&measurement->threads.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
 		IMPAIRED_UNKNOWN, "--expect", "local: %s, %s; remote: %s, %s",
-		value(ours, "driver"), value(ours, "rate"), value(theirs, "driver"),
-		value(theirs, "rate"));
+		facts_shown(ours, "driver"), facts_shown(ours, "rate"),
+		facts_shown(theirs, "driver"), facts_shown(theirs, "rate"));
 }
 
 static int measure_all(struct measurement *measurement)

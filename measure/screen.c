@@ -36,13 +36,6 @@ void screen_print_line(const struct output *output, const char *line)
 	}
 }
 
-static const char *value(const struct facts *facts, const char *name)
-{
-	const char *known = facts_value(facts, name);
-
-	return known ? known : "unknown";
-}
-
 /* A fact about an end, and what is printed before it. */
 struct shown {
 	const char *name, *before;
@@ -85,7 +78,7 @@ static void append(
 		text_append(line, LINE, ", ");
 	else
 		snprintf(line, LINE, "%-*s", INDENT, where);
-	text_append(line, LINE, "%s%s", fact->before, value(facts, fact->name));
+	text_append(line, LINE, "%s%s", fact->before, facts_shown(facts, fact->name));
 }
 
 /* Prints these facts about both ends: those that are equal once. `last` follows these. */
@@ -97,7 +90,8 @@ static void print_facts(
 
 	for (; facts->name; facts++)
 		if (is_shown(ours, facts) == is_shown(theirs, facts) &&
-			strcmp(value(ours, facts->name), value(theirs, facts->name)) == 0) {
+			strcmp(facts_shown(ours, facts->name), facts_shown(theirs, facts->name)) ==
+				0) {
 			append(both, "both ends:", ours, facts);
 		} else {
 			append(here, "local:", ours, facts);
@@ -120,7 +114,8 @@ static void print_facts(
 
 static void put_end(char end[END_SIZE], const char *host, const struct facts *facts)
 {
-	snprintf(end, END_SIZE, "%s (%s/%s)", host, value(facts, "device"), value(facts, "port"));
+	snprintf(end, END_SIZE, "%s (%s/%s)", host, facts_shown(facts, "device"),
+		facts_shown(facts, "port"));
 }
 
 void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE])

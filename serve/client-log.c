@@ -5,30 +5,14 @@
 #include <string.h>
 
 #include "base/explain.h"
+#include "base/units.h"
 #include "serve/client-log.h"
 #include "serve/slots.h"
-
-/* Size of a number with separators, with its terminator. */
-#define NUMBER_SIZE 32
 
 void client_log_init(struct client_log *log, const struct output *output)
 {
 	*log = (struct client_log){.output = output};
 	pthread_mutex_init(&log->lock, NULL);
-}
-
-/* Writes "4,180". */
-static void format_number(char text[NUMBER_SIZE], uint64_t number)
-{
-	char digits[NUMBER_SIZE];
-	size_t length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number), used = 0;
-
-	for (size_t i = 0; i < length; i++) {
-		if (i > 0 && (length - i) % 3 == 0)
-			text[used++] = ',';
-		text[used++] = digits[i];
-	}
-	text[used] = '\0';
 }
 
 /*
@@ -106,11 +90,11 @@ static struct client_log_entry *entry_of(
 /* Prints how many more there were than were printed, if any. */
 static void print_count(struct client_log *log, const struct client_log_entry *entry)
 {
-	char number[NUMBER_SIZE];
+	char number[UNITS_TEXT];
 
 	if (entry->counted == 0)
 		return;
-	format_number(number, entry->counted);
+	units_format_count(number, entry->counted);
 	if (entry == others(log))
 		output_warning(log->output,
 			"and %s more clients of other addresses were refused or failed in the last "

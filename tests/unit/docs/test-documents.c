@@ -409,6 +409,31 @@ static void every_fact_is_in_the_schema(void **state)
 	free(schema);
 }
 
+/* The members with which each document begins, base/envelope.c, are described by the same text. */
+static void the_schemas_begin_alike(void **state)
+{
+	static const char *const paths[] = {"docs/report.schema.json",
+		"docs/measurement.schema.json", "docs/diagnosis.schema.json"};
+	char *texts[COUNT(paths)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(paths); i++) {
+		char *text = document_read(paths[i]);
+		const char *start = strstr(text, "\n\t\t\"schema\": {");
+		const char *end = start ? strstr(start, "\n\t\t\"error\": {") : NULL;
+
+		end = end ? strstr(end, "\n\t\t},\n") : NULL;
+		assert_non_null(end);
+		texts[i] = strndup(start, (size_t)(end - start));
+		assert_non_null(texts[i]);
+		free(text);
+	}
+	for (size_t i = 1; i < COUNT(paths); i++)
+		check_case(paths[i], strcmp(texts[i], texts[0]) == 0);
+	for (size_t i = 0; i < COUNT(paths); i++)
+		free(texts[i]);
+}
+
 /* Concatenates all soft-RoCE and two-host tests. The caller frees the text. */
 static char *read_tests(void)
 {
@@ -494,6 +519,7 @@ int main(void)
 		cmocka_unit_test(every_explanation_has_a_section),
 		cmocka_unit_test(every_check_is_documented),
 		cmocka_unit_test(every_fact_is_in_the_schema),
+		cmocka_unit_test(the_schemas_begin_alike),
 		cmocka_unit_test(every_option_is_documented),
 		cmocka_unit_test(every_exit_status_is_documented),
 		cmocka_unit_test(every_security_claim_has_a_test),
