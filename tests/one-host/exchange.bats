@@ -297,7 +297,7 @@ client_is_refused() {
 	wait_line "$OUT" 'average'
 	interrupt_loop
 	loop latency read --duration 80 "$ADDRESS" "$PORT"
-	wait_line "$OUT" 'bytes'
+	wait_line "$OUT" 'median'
 	interrupt_loop
 	stop_server
 	loop diagnose --watch
