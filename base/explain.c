@@ -126,8 +126,8 @@ static const struct explanation rows[] = {
 		"ip link set INTERFACE netns NAMESPACE",
 		"ip netns; rdma link"},
 	{FAILURE_HOST, PHASE_ANY, HOST_STACK, STATUS_CONNECT, SIDE_HERE, FACT,
-		"the RDMA device does not receive the packets for this address, whose interface is "
-		"above the device's own",
+		"the RDMA device does not serve this address, whose interface is above the device's "
+		"own",
 		"recreate it on the address's interface: `rdma link delete DEVICE`, then `rdma link "
 		"add DEVICE type TYPE netdev INTERFACE`",
 		"ip -d link; rdma link"},

@@ -56,6 +56,7 @@ struct inventory_port {
 	size_t gid_count, interface_count;
 	struct inventory_gid *gids; /* by index */
 	struct inventory_interface *interfaces;
+	struct inventory_interface unserved; /* iWARP: see inventory_has_unserved() */
 };
 
 struct inventory_device {

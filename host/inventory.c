@@ -104,11 +104,33 @@ static unsigned int read_number(const char *folder, const char *file)
 		       : (unsigned int)number;
 }
 
+static void free_interface(struct inventory_interface *interface)
+{
+	free(interface->addresses);
+	*interface = (struct inventory_interface){0};
+}
+
+/* Reads the network interface of this name, which fits, into the zeroed record. */
+static int read_interface(
+	const struct origin *origin, const char *name, struct inventory_interface *interface)
+{
+	char folder[PATH_MAX];
+
+	memcpy(interface->name, name, strlen(name) + 1);
+	snprintf(folder, sizeof(folder), "%s/sys/class/net/%s", origin->root, name);
+	sysfs_line(folder, interface->state, sizeof(interface->state), "/operstate");
+	interface->mtu = read_number(folder, "mtu");
+	if (origin->running) {
+		interface->elsewhere = if_nametoindex(name) == 0;
+		routing_domains_vrf(name, interface->vrf);
+	}
+	return read_addresses(origin, interface);
+}
+
 /* Adds a network interface to the port, unless it is already listed or its name is invalid. */
 static int add_interface(const struct origin *origin, struct inventory_port *port, const char *name)
 {
 	struct inventory_interface *larger;
-	char folder[PATH_MAX];
 
 	if (!sysfs_is_name(name) || strlen(name) >= sizeof(larger->name) ||
 		inventory_interface(port, name))
@@ -118,15 +140,7 @@ static int add_interface(const struct origin *origin, struct inventory_port *por
 		return -ENOMEM;
 	port->interfaces = larger;
 	larger += port->interface_count++;
-	memcpy(larger->name, name, strlen(name) + 1);
-	snprintf(folder, sizeof(folder), "%s/sys/class/net/%s", origin->root, name);
-	sysfs_line(folder, larger->state, sizeof(larger->state), "/operstate");
-	larger->mtu = read_number(folder, "mtu");
-	if (origin->running) {
-		larger->elsewhere = if_nametoindex(name) == 0;
-		routing_domains_vrf(name, larger->vrf);
-	}
-	return read_addresses(origin, larger);
+	return read_interface(origin, name, larger);
 }
 
 /* Reads a GID table entry and its network interface. Skips empty entries. */
@@ -273,9 +287,21 @@ static bool may_serve(const struct origin *origin, const struct inventory_port *
 	return stack.complete && stack.count > 1;
 }
 
+/* Reads the interface. One without an address that other hosts can route to does not count. */
+static int read_unserved(
+	const struct origin *origin, const char *name, struct inventory_interface *interface)
+{
+	int error = read_interface(origin, name, interface);
+
+	if (!error && inventory_address(interface, false))
+		return 0;
+	free_interface(interface);
+	return error;
+}
+
 /*
- * Adds the interfaces above the port's own that an iWARP device serves, too. Whether it does
- * depends on the kernel's version and the interfaces' MAC addresses.
+ * Adds the interfaces above the port's own that an iWARP device serves, too, and finds one that it
+ * does not. Whether it does depends on the kernel's version and the interfaces' MAC addresses.
  */
 static int read_above(const struct origin *origin, const struct inventory_device *device,
 	struct inventory_port *port)
@@ -284,10 +310,16 @@ static int read_above(const struct origin *origin, const struct inventory_device
 
 	if (!inventory_is_iwarp(device) || (!port->own_elsewhere && !port->own[0]))
 		return 0;
-	for (size_t i = 0; i < origin->link_count && !error; i++)
-		if (may_serve(origin, port, &origin->links[i]) &&
-			serves(origin, device->name, origin->links[i].name))
-			error = add_interface(origin, port, origin->links[i].name);
+	for (size_t i = 0; i < origin->link_count && !error; i++) {
+		const char *name = origin->links[i].name;
+
+		if (!may_serve(origin, port, &origin->links[i]))
+			continue;
+		if (serves(origin, device->name, name))
+			error = add_interface(origin, port, name);
+		else if (!port->own_elsewhere && !inventory_has_unserved(port))
+			error = read_unserved(origin, name, &port->unserved);
+	}
 	return error;
 }
 
@@ -340,11 +372,19 @@ static void find_stacks(const struct origin *origin, struct inventory_port *port
 			interface_stack_find(origin->links, origin->link_count,
 				port->interfaces[i].name, port->own_elsewhere ? "" : port->own,
 				&port->interfaces[i].stack);
+	if (inventory_has_unserved(port))
+		interface_stack_find(origin->links, origin->link_count, port->unserved.name,
+			port->own, &port->unserved.stack);
 }
 
 bool inventory_is_iwarp(const struct inventory_device *device)
 {
 	return strcmp(device->type, "RNIC") == 0;
+}
+
+bool inventory_has_unserved(const struct inventory_port *port)
+{
+	return port->unserved.address_count > 0;
 }
 
 /* The GID of an iWARP port contains its MAC address; the kernel calls its type "IB/RoCE v1". */
@@ -607,7 +647,8 @@ int inventory_take(const char *root, const char *device, struct inventory *inven
 static void free_port(struct inventory_port *port)
 {
 	for (size_t i = 0; i < port->interface_count; i++)
-		free(port->interfaces[i].addresses);
+		free_interface(&port->interfaces[i]);
+	free_interface(&port->unserved);
 	free(port->interfaces);
 	free(port->gids);
 }
@@ -650,5 +691,13 @@ const struct inventory_interface *inventory_interface(
 	for (size_t i = 0; i < port->interface_count; i++)
 		if (strcmp(port->interfaces[i].name, name) == 0)
 			return &port->interfaces[i];
+	return NULL;
+}
+
+const char *inventory_address(const struct inventory_interface *interface, bool link_local)
+{
+	for (size_t i = 0; i < interface->address_count; i++)
+		if (interface->addresses[i].link_local == link_local)
+			return interface->addresses[i].text;
 	return NULL;
 }

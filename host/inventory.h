@@ -43,6 +43,13 @@ const struct inventory_device *inventory_device(
 /* True if the device uses iWARP. */
 bool inventory_is_iwarp(const struct inventory_device *device);
 
+/*
+ * True if an interface above the port's own, port->unserved, has addresses for which the connection
+ * manager does not use this iWARP device. Linux 6.1 does, if the interface has the MAC address of
+ * the port's own; Linux 6.12 does so for a VLAN only.
+ */
+bool inventory_has_unserved(const struct inventory_port *port);
+
 /* Returns the port of the named device, owned by the inventory, or NULL. */
 const struct inventory_port *inventory_port(
 	const struct inventory *inventory, const char *device, unsigned int port);
@@ -50,5 +57,11 @@ const struct inventory_port *inventory_port(
 /* Returns the named network interface of the port, owned by the inventory, or NULL. */
 const struct inventory_interface *inventory_interface(
 	const struct inventory_port *port, const char *name);
+
+/*
+ * Returns the interface's first address that is, or is not, link-local, owned by the inventory; NULL
+ * if there is none.
+ */
+const char *inventory_address(const struct inventory_interface *interface, bool link_local);
 
 #endif

@@ -141,22 +141,13 @@ static struct finding check_interface(
 		   : ready;
 }
 
-/* Returns the interface's first address that is, or is not, link-local; NULL if there is none. */
-static const char *interface_address(const struct inventory_interface *interface, bool link_local)
-{
-	for (size_t i = 0; i < interface->address_count; i++)
-		if (interface->addresses[i].link_local == link_local)
-			return interface->addresses[i].text;
-	return NULL;
-}
-
-/* The same for all interfaces of the port. */
+/* Returns the port's first address that is, or is not, link-local; NULL if there is none. */
 static const char *find_address(const struct inventory_port *port, bool link_local)
 {
 	const char *found = NULL;
 
 	for (size_t i = 0; i < port->interface_count && !found; i++)
-		found = interface_address(&port->interfaces[i], link_local);
+		found = inventory_address(&port->interfaces[i], link_local);
 	return found;
 }
 
@@ -178,6 +169,17 @@ static bool is_elsewhere(const struct inventory_port *port)
 	return port->interface_count > 0;
 }
 
+/* The device is below an interface whose addresses it does not serve. */
+static struct finding below_address(
+	const struct inventory_device *device, const struct inventory_interface *interface)
+{
+	struct finding finding = {.code = HOST_STACK};
+
+	stack_table_describe(inventory_address(interface, false), interface, device->name,
+		finding.evidence, sizeof(finding.evidence));
+	return finding;
+}
+
 static struct finding check_addresses(
 	const struct inventory_device *device, const struct inventory_port *port)
 {
@@ -194,6 +196,8 @@ static struct finding check_addresses(
 	/* Older kernels do not report the interface of an iWARP device. */
 	if (address || (iwarp && port->interface_count == 0))
 		return ready;
+	if (inventory_has_unserved(port))
+		return below_address(device, &port->unserved);
 	if (local)
 		return lacks(HOST_LINK_LOCAL, "port %s/%u has only link-local address %s",
 			device->name, port->number, local);
@@ -234,15 +238,12 @@ static struct finding check_stack(
 
 	for (size_t i = 0; i < port->interface_count; i++) {
 		const struct inventory_interface *interface = &port->interfaces[i];
-		const char *address = interface_address(interface, false);
 
-		if (!address)
+		if (!inventory_address(interface, false))
 			continue;
 		if (stack_table_verdict(device->driver, &interface->stack) != STACK_LOSES)
 			return ready;
-		worst.code = HOST_STACK;
-		stack_table_describe(
-			address, interface, device->name, worst.evidence, sizeof(worst.evidence));
+		worst = below_address(device, interface);
 	}
 	return worst;
 }

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "host/stack-table.h"
 
-#define TRIED "tried, Linux 6.1"
+#define TRIED "tried, Linux 6.1 and 6.12"
 
 static const struct stack_row rows[] = {
 	/*
@@ -21,8 +21,10 @@ static const struct stack_row rows[] = {
 	{"rdma_rxe", "macvlan", STACK_LOSES, TRIED}, {"rdma_rxe", "ipvlan", STACK_LOSES, TRIED},
 	{"rdma_rxe", "vxlan", STACK_LOSES, TRIED}, {"rdma_rxe", "vlan", STACK_CARRIES, TRIED},
 	/*
-	 * Software iWARP uses sockets of the kernel; the connection manager finds the device by the
-	 * MAC address of the interface, which its GID contains: cma_acquire_dev_by_src_ip().
+	 * Software iWARP uses sockets of the kernel. The connection manager of Linux 6.1 finds the
+	 * device by the MAC address of the interface, which its GID contains; that of Linux 6.12 by
+	 * the interface itself, so it uses no iWARP device for an address above, except on a VLAN:
+	 * such an interface is none of the device's, and not asked for here. cma_validate_port().
 	 */
 	{"siw", "bridge", STACK_OWN_MAC, TRIED}, {"siw", "bond", STACK_OWN_MAC, TRIED},
 	{"siw", "ipvlan", STACK_OWN_MAC, TRIED}, {"siw", "vlan", STACK_OWN_MAC, TRIED},

@@ -12,6 +12,9 @@
 # The guest has software iWARP instead of soft-RoCE.
 iwarp() { [[ $VM_DEVICE == siw* ]]; }
 
+# True if the kernel uses an iWARP device for addresses of a bridge, bond or ipvlan above its interface.
+iwarp_above() { iwarp && [[ $(uname -r) == 6.1.* ]]; }
+
 # "${AS_NOBODY[@]}" KIB COMMAND...: runs COMMAND as an unprivileged user with KIB of locked memory.
 # shellcheck disable=SC2016 # for the inner shell
 AS_NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups

@@ -77,7 +77,7 @@ static const struct {
 		"another network namespace: the interface and the device apart, and together",
 		"network interface is in another network namespace"},
 	{FAILURE_HOST, PHASE_ANY, HOST_STACK, "a device below the interface of its address",
-		"does not receive the packets for this address"},
+		"does not serve this address"},
 	{FAILURE_HOST, PHASE_ANY, HOST_CONTROL_GROUP, "a control group limits RDMA resources",
 		"control group of this process limits its RDMA resources"},
 	{FAILURE_HOST, PHASE_ANY, HOST_REFUSES,

@@ -337,6 +337,35 @@ static void finds_interfaces_in_other_namespaces(void **state)
 		"port rxe0/1 belongs to a network interface of another network namespace");
 }
 
+/* An iWARP device has no address of its own, but its interface is part of a bridge that has one. */
+static void finds_iwarp_devices_below_addresses(void **state)
+{
+	struct host host;
+	struct inventory_port *port;
+	struct inventory_address bridge = {.text = "10.0.0.5"}, local = {.text = "fe80::1%eth0"};
+
+	(void)state;
+	make_small_host(&host);
+	strcpy(host.inventory.devices[0].type, "RNIC");
+	port = &host.inventory.devices[0].ports[0];
+	port->unserved = (struct inventory_interface){
+		.name = "br0",
+		.stack = {.count = 2,
+			.layers = {{.name = "br0", .kind = "bridge"}, {.name = "eth0"}},
+			.complete = true},
+		.address_count = 1,
+		.addresses = &bridge,
+	};
+	/* Its own address suffices. */
+	assert_lacks(&host, HOST_READY, "");
+	local.link_local = true;
+	port->interfaces[0].addresses = &local;
+	assert_lacks(&host, HOST_STACK, "10.0.0.5 on br0 (bridge) over eth0 (rxe0)");
+	port->unserved = (struct inventory_interface){0};
+	assert_lacks(
+		&host, HOST_LINK_LOCAL, "port rxe0/1 has only link-local address fe80::1%eth0");
+}
+
 static void finds_devices_below_their_addresses(void **state)
 {
 	struct host host;
@@ -383,6 +412,7 @@ int main(void)
 		cmocka_unit_test(finds_soft_roce_that_receives_nothing),
 		cmocka_unit_test(finds_interfaces_in_other_namespaces),
 		cmocka_unit_test(finds_devices_below_their_addresses),
+		cmocka_unit_test(finds_iwarp_devices_below_addresses),
 	};
 
 	return cmocka_run_group_tests_name("readiness", tests, NULL, NULL);
