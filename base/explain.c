@@ -279,9 +279,11 @@ static const struct explanation rows[] = {
 
 	{FAILURE_REJECTED, PHASE_ANY, REJ_INVALID_SERVICE_ID, STATUS_CONNECT, SIDE_THERE, FACT,
 		"nothing is listening on this port", START_SERVER, NULL},
-	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT, SIDE_THERE, FACT,
-		"nothing is listening on this port", START_SERVER, NULL},
-	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT, SIDE_THERE, FACT,
+	/* A firewall's TCP reset, of either host or between them, looks the same. */
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, STATUS_CONNECT, SIDE_THERE, GUESS,
+		"nothing is listening on this port, or a firewall rejects connections to it",
+		START_SERVER, NULL},
+	{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, STATUS_CONNECT, SIDE_THERE, GUESS,
 		"the peer reset the connection", START_SERVER, NULL},
 	{FAILURE_REJECTED, PHASE_ANY, REJ_CONSUMER, STATUS_CONNECT, SIDE_THERE, GUESS,
 		"the program on this port refused without a known reason, or listens on another "
