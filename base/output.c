@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/explain.h"
 #include "base/output.h"
 
@@ -504,6 +505,25 @@ void output_transcript(const struct output *output, const char *format, ...)
 	va_start(args, format);
 	print_line(output, LOG_INFO, format, args);
 	va_end(args);
+}
+
+void output_step(const struct output *output, const char *peer, const char *format, ...)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char last[ADDRESS_TEXT_SIZE]; /* the client of the last step */
+	va_list args;
+
+	if (output->quiet || output->brief)
+		return;
+	pthread_mutex_lock(&lock);
+	if (peer && strcmp(peer, last) != 0) {
+		snprintf(last, sizeof(last), "%s", peer);
+		output_line(output, "client %s:", peer);
+	}
+	va_start(args, format);
+	print_line(output, LOG_INFO, format, args);
+	va_end(args);
+	pthread_mutex_unlock(&lock);
 }
 
 void output_detail(const struct output *output, const char *format, ...)

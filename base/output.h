@@ -84,6 +84,13 @@ bool output_is_journal(void);
 void output_transcript(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * The same for a step of a server's client. Like tail(1) for its files, it prints a line with the
+ * name of the client above the first of its steps after those of another. peer NULL: a client's own.
+ */
+void output_step(const struct output *output, const char *peer, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Prints a line that only --verbose shows. */
 void output_detail(const struct output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

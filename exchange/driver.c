@@ -60,7 +60,7 @@ static enum exchange_event expose_region(struct connection *connection)
 static enum exchange_event start_data(struct connection *connection)
 {
 	if (connection_has_transcript(connection))
-		output_transcript(connection->settings->output,
+		output_step(connection->settings->output, connection_client(connection),
 			"received MSG_MR. %s remote memory...", connection->mode->doing);
 	output_detail(connection->settings->output, "%s exposes %llu bytes at %#llx, rkey %#x",
 		connection->peer, (unsigned long long)connection->peer_mr.length,
@@ -86,6 +86,7 @@ static enum exchange_event send_verdict(struct connection *connection)
 		.verdict = connection->damaged ? VERDICT_DAMAGED : VERDICT_VERIFIED,
 	};
 
+	connection_name_device(connection, message.device);
 	authentication_sign(connection, &message);
 	return connection_send(connection, OPERATION_VERDICT, &message, IBV_SEND_SIGNALED);
 }
@@ -298,6 +299,7 @@ static enum exchange_event take_verdict(
 		return connection_fail(connection, FAILURE_PROTOCOL, -EBADMSG,
 			message_name(MSG_VERDICT),
 			"received MSG_VERDICT with an invalid signature");
+	text_escape(connection->peer_device, message->device, strlen(message->device));
 	if (message->verdict != VERDICT_VERIFIED)
 		failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
 			message_name(MSG_VERDICT), "");
@@ -439,7 +441,8 @@ static void take_sent(struct connection *connection, const struct completion *co
 		connection->device->traits->transport == IBV_TRANSPORT_IWARP)
 		return;
 	if (operations[operation].printed && connection_has_transcript(connection))
-		output_transcript(connection->settings->output, "send completed successfully.");
+		output_step(connection->settings->output, connection_client(connection),
+			"send completed successfully.");
 	drive(connection, operations[operation].event);
 }
 

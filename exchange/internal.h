@@ -15,6 +15,7 @@
 
 #include "base/address.h"
 #include "base/deadline.h"
+#include "base/text.h"
 #include "exchange/flow-control.h"
 #include "exchange/mover.h"
 #include "exchange/settings.h"
@@ -153,6 +154,7 @@ struct connection {
 	enum connection_life life;
 	struct exchange exchange;
 	struct message peer_mr, peer_done;
+	char peer_device[TEXT_ESCAPED_SIZE(MESSAGE_DEVICE_SIZE)]; /* "": it did not say */
 	bool running;                                /* established, or the peer's MSG_MR arrived */
 	bool streaming;                              /* each side knows the other's region */
 	bool more;                                   /* the streams yielded to other connections */
@@ -193,6 +195,14 @@ struct connection {
 
 	struct wakeup to_thread, to_main;
 };
+
+/* report.c */
+
+/* The name of a server's peer, above its steps: output_step(). NULL for a client. Any thread. */
+const char *connection_client(const struct connection *connection);
+
+/* Writes the name of our device and its port: "mlx5_0/1". Any thread. */
+void connection_name_device(const struct connection *connection, char name[MESSAGE_DEVICE_SIZE]);
 
 /* buffers.c: sizes and layout of the memory. */
 

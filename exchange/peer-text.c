@@ -6,7 +6,7 @@ void connection_print_text(const struct connection *connection, const char *text
 	const struct output *output = connection->settings->output;
 
 	if (!output->brief)
-		output_line(output, "remote buffer: %s", text);
+		output_step(output, connection_client(connection), "remote buffer: %s", text);
 	else if (!greeting)
 		output_line(output, "message from %s: %s", connection->peer, text);
 }

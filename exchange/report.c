@@ -105,6 +105,7 @@ struct json_object *report_json(const struct report *report)
 	document_add_text(object, "mode", report->mode);
 	document_add_text(object, "device", report->device);
 	document_add_text(object, "peer", report->peer);
+	document_add_text(object, "peer_device", report->peer_device);
 	document_add_boolean(object, "secret", report->secret);
 	document_add_text(object, "digest", digest_name(report->secret));
 	/* Round to microseconds: all 17 digits of a double would only show its rounding error. */
@@ -177,6 +178,30 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		stream->bytes, stream->bytes == 1 ? "" : "s", moved,
 		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, resumed,
 		end);
+}
+
+int report_messages(char *text, size_t size, const struct report *report, const char *device)
+{
+	const struct mode *mode = mode_by_name(report->mode);
+	char part[UNITS_TEXT], there[80] = "";
+
+	if (report->peer_device)
+		snprintf(there, sizeof(there), ", %s there", report->peer_device);
+	return snprintf(text, size, "verified both ways by %s with %s in %s: %s here%s",
+		mode && mode->reads ? "READ" : "WRITE", report->peer ? report->peer : "the peer",
+		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), device,
+		there);
+}
+
+const char *connection_client(const struct connection *connection)
+{
+	return connection->settings->active ? NULL : connection->peer;
+}
+
+void connection_name_device(const struct connection *connection, char name[MESSAGE_DEVICE_SIZE])
+{
+	snprintf(name, MESSAGE_DEVICE_SIZE, "%s/%u", device_name(connection->device),
+		connection->id->port_num);
 }
 
 /* True if the peer sends more than a message, as far as known. */
@@ -261,6 +286,22 @@ static void print_summary(const struct output *output, const struct report *repo
 	output_long_line(output, text);
 }
 
+/* Prints the result of an exchange of messages. Tutorial programs send no verdict. */
+static void print_messages(const struct connection *connection, const struct report *report)
+{
+	const struct output *output = connection->settings->output;
+	char text[256], device[MESSAGE_DEVICE_SIZE];
+
+	if (!connection->mover->rules->verdicts) {
+		output_step(output, connection_client(connection),
+			"not verified: %s is a tutorial program.", connection->peer);
+		return;
+	}
+	connection_name_device(connection, device);
+	report_messages(text, sizeof(text), report, device);
+	output_step(output, connection_client(connection), "%s.", text);
+}
+
 /* Copies what the tree consists of; incomplete, these are only the files that have begun. */
 static void count_files(struct report_stream *stream, struct tree_state tree)
 {
@@ -285,6 +326,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 		.mode = connection->mode->name,
 		.device = device_name(connection->device),
 		.peer = connection->peer,
+		.peer_device = *connection->peer_device ? connection->peer_device : NULL,
 		.status = explain_status(outcome),
 		.failure = outcome,
 		.message = message,
@@ -318,11 +360,12 @@ void connection_report(struct connection *connection, const struct failure *outc
 		memory_budget_read(&memory);
 		document_print(report_json(&report));
 	}
-	/* A message has already been printed; only streams get a summary. */
 	if (connection->streaming && !source_is_text(connection->source))
 		print_summary(settings->output, &report, true);
 	if (connection->streaming && receives_stream(connection))
 		print_summary(settings->output, &report, false);
+	if (complete && source_is_text(connection->source) && !receives_stream(connection))
+		print_messages(connection, &report);
 }
 
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,

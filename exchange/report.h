@@ -33,6 +33,7 @@ struct report_stream {
 struct report {
 	const char *program, *mode;
 	const char *device, *peer; /* NULL if unknown */
+	const char *peer_device;   /* NULL: it did not say */
 	enum exit_status status;
 	const struct failure *failure;      /* NULL or not set: success */
 	const char *message;                /* the sentence that explains it; NULL: none */
@@ -64,6 +65,15 @@ struct json_object *report_json(const struct report *report);
  * direction. Returns the length like snprintf(3). Any thread.
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);
+
+/*
+ * Formats the summary of two messages that both sides verified, without the final period:
+ *
+ *   verified both ways by WRITE with 192.0.2.1:40312 in 2 ms: mlx5_0/1 here, mlx5_1/1 there
+ *
+ * device: our device and its port. Returns the length like snprintf(3). Any thread.
+ */
+int report_messages(char *text, size_t size, const struct report *report, const char *device);
 
 /*
  * Prints to standard output the JSON document of an exchange that never began, because of this

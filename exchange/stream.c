@@ -252,7 +252,8 @@ static void show(struct connection *connection)
 		return;
 	}
 	digest_text(digest, &connection->peer_done.digest);
-	output_transcript(connection->settings->output, "remote buffer: %llu bytes, %s %s",
+	output_step(connection->settings->output, connection_client(connection),
+		"remote buffer: %llu bytes, %s %s",
 		(unsigned long long)connection->peer_done.length,
 		digest_name(connection->handshake.secret), digest);
 }

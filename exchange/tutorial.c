@@ -62,7 +62,8 @@ static void completed(struct connection *connection, uint64_t number)
 	(void)number;
 	/* The tutorial prints this line for its RDMA operation as well. */
 	if (connection_has_transcript(connection))
-		output_transcript(connection->settings->output, "send completed successfully.");
+		output_step(connection->settings->output, connection_client(connection),
+			"send completed successfully.");
 }
 
 static enum exchange_event peer_done(struct connection *connection)

@@ -16,6 +16,7 @@ enum {
 	AT_DIGEST = 8,
 	AT_ADDRESS = 24,
 	AT_PROOF = 24,
+	AT_DEVICE = 24,
 	AT_LENGTH = 32,
 	AT_PIECES = 40,
 	AT_STORAGE = 40,
@@ -49,6 +50,8 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 	case MSG_VERDICT:
 		le_put32(buffer + AT_VERDICT, message->verdict);
 		memcpy(buffer + AT_DIGEST, message->digest.bytes, DIGEST_SIZE);
+		memcpy(buffer + AT_DEVICE, message->device,
+			strnlen(message->device, MESSAGE_DEVICE_SIZE - 1));
 		break;
 	case MSG_DATA:
 	case MSG_START:
@@ -92,6 +95,7 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 	case MSG_VERDICT:
 		message->verdict = le_get32(bytes + AT_VERDICT);
 		memcpy(message->digest.bytes, bytes + AT_DIGEST, DIGEST_SIZE);
+		memcpy(message->device, bytes + AT_DEVICE, MESSAGE_DEVICE_SIZE - 1);
 		return message->verdict > VERDICT_DAMAGED ? -EPROTO : 0;
 	case MSG_DATA:
 	case MSG_START:

@@ -26,6 +26,9 @@
 #define MESSAGE_TEXT_MAX 255
 #define MESSAGE_MAX      (MESSAGE_SIZE + MESSAGE_TEXT_MAX)
 
+/* The name of a device and its port in MSG_VERDICT, "mlx5_0/1", and its terminating zero. */
+#define MESSAGE_DEVICE_SIZE 32
+
 /* A tutorial peer knows only MSG_MR and MSG_DONE. Optional text is in parentheses. */
 enum message_type {
 	MSG_MR = 0,      /* the sender's region: address, length, rkey, depth (name of its data) */
@@ -58,7 +61,8 @@ struct message {
 	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
 	struct digest digest; /* MSG_DONE, MSG_HAVE: of the data; MSG_VERDICT: authentication tag */
 	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
-	uint32_t refusal;     /* MSG_ABORT: REFUSAL_SECRET, or 0 */
+	char device[MESSAGE_DEVICE_SIZE]; /* MSG_VERDICT: untrusted, "" if unknown, terminated */
+	uint32_t refusal;                 /* MSG_ABORT: REFUSAL_SECRET, or 0 */
 	uint8_t proof[SECRET_PROOF_SIZE]; /* MSG_PROOF */
 	uint8_t text_size;                /* bytes, at most MESSAGE_TEXT_MAX */
 	char text[MESSAGE_TEXT_MAX];      /* not terminated, untrusted */

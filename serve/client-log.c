@@ -202,7 +202,7 @@ bool client_log_is_counting(struct client_log *log, const char *peer)
 void client_log_step(struct client_log *log, const char *peer, const char *step)
 {
 	if (!client_log_is_counting(log, peer))
-		output_transcript(log->output, "%s", step);
+		output_step(log->output, peer, "%s", step);
 }
 
 /* Ends the period. The next refusal or failure begins another one. */

@@ -407,7 +407,7 @@ static void connect_request(struct service *service, const struct rdma_cm_event 
 			address_port_text(rdma_get_peer_addr(event->id), peer);
 			request.counted = client_log_is_counting(&service->log, peer);
 			if (!request.counted)
-				output_transcript(service->output, "received connection request.");
+				output_step(service->output, peer, "received connection request.");
 			refusal = serve_client(service, event, mode, &request);
 		}
 	}

@@ -4,7 +4,7 @@
 load common
 
 # The lines of the tutorial's programs, in order.
-client_lines() { # VERB TEXT
+client_lines() { # VERB TEXT MODE
 	cat <<-END
 	address resolved.
 	route resolved.
@@ -13,6 +13,7 @@ client_lines() { # VERB TEXT
 	send completed successfully.
 	remote buffer: $2
 	disconnected.
+	verified both ways by ${3^^} with $ADDRESS:$PORT in TIME: $VM_DEVICE/1 here, $VM_DEVICE/1 there.
 	END
 }
 
@@ -21,22 +22,25 @@ server_lines() { # VERB TEXT MODE
 	listening on port $PORT.
 	addresses: $ADDRESS ($VM_DEVICE, $VM_INTERFACE), fd77::1 ($VM_DEVICE, $VM_INTERFACE).
 	on another host: rdma-client $3 $ADDRESS $PORT
+	client CLIENT:
 	received connection request.
 	send completed successfully.
 	received MSG_MR. $1 remote memory...
 	send completed successfully.
 	remote buffer: $2
+	verified both ways by ${3^^} with CLIENT in TIME: $VM_DEVICE/1 here, $VM_DEVICE/1 there.
 	peer disconnected.
 	END
 }
 
-# Prints a file, with the peer's message moved after the completion of the local MSG_DONE, because
-# the two directions are independent.
+# Prints a file without the time it took and the client's port, and with the peer's message moved after the
+# completion of the local MSG_DONE, because the two directions are independent.
 in_order() {
 	awk '
 		/^remote buffer/ && sent < 2 { held = $0; next }
 		{ print }
-		/^send completed/ && ++sent == 2 && held != "" { print held }' "$1"
+		/^send completed/ && ++sent == 2 && held != "" { print held }' "$1" |
+		sed "s/ in [0-9.]* m*s: / in TIME: /; /:$PORT in /! s/ $ADDRESS:[0-9]*\( in TIME\|:\)/ CLIENT\1/"
 }
 
 default_run() { # MODE VERB
@@ -44,7 +48,8 @@ default_run() { # MODE VERB
 	"$PAIR_BIN/rdma-client" "$1" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	local pid=$!
 	exits_with 0 "$pid"
-	diff <(client_lines "$2" "message from passive/server side with pid $SERVER") <(in_order "$OUT")
+	wait_line "$OUT" '^verified'
+	diff <(client_lines "$2" "message from passive/server side with pid $SERVER" "$1") <(in_order "$OUT")
 	wait_line "$LOG" 'peer disconnected.'
 	diff <(server_lines "$2" "message from active/client side with pid $pid" "$1") <(in_order "$LOG")
 	[ ! -s "$ERR" ]
@@ -199,7 +204,7 @@ default_run() { # MODE VERB
 	start_server --verbose write
 	expect 0 client --verbose write "$ADDRESS" "$PORT"
 	has "$ERR" "write mode on $VM_DEVICE port 1, queue pair"
-	count "$OUT" . 7
+	count "$OUT" . 8
 	stop_server
 }
 

@@ -13,6 +13,7 @@ with_our_server() { # MODE [MODE-OF-THE-SERVER [CLIENTS]]
 	done
 	wait_until count "$LOG" '^remote buffer: message from a tutorial peer' "$clients"
 	wait_until count "$LOG" '^peer disconnected.$' "$clients"
+	count "$LOG" '^not verified: .* is a tutorial program\.$' "$clients"
 	stop_server
 	[ ! -s "$ERRORS" ]
 }
@@ -23,6 +24,7 @@ with_our_client() { # MODE
 			"$DIR/peer-port"
 		expect 0 client "$1" "$ADDRESS" "$PEER_PORT"
 		has "$OUT" '^remote buffer: message from a tutorial peer with pid'
+		has "$OUT" "^not verified: $ADDRESS:$PEER_PORT is a tutorial program\.\$"
 		wait "$PEER"
 		has "$DIR/peer" '^remote buffer: message from active/client side with pid'
 		[ ! -s "$ERR" ]

@@ -332,6 +332,31 @@ static void gives_up_on_a_stopped_reader(void **state)
 		"prog: cannot write to standard output: it is closed, full or blocked\n");
 }
 
+/* Two clients of a server, and our own steps. */
+static int print_steps(void)
+{
+	static const struct output brief = {.program = "prog", .brief = true};
+
+	output_step(&plain, NULL, "own step");
+	output_step(&plain, "a:1", "step %d", 1);
+	output_step(&plain, "a:1", "step %d", 2);
+	output_step(&plain, "b:2", "step %d", 1);
+	output_step(&quiet, "c:3", "quiet");
+	output_step(&brief, "c:3", "brief");
+	output_step(&plain, "b:2", "step %d", 2);
+	output_step(&plain, "a:1", "step %d", 3);
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+static void steps_of_a_client_follow_its_name(void **state)
+{
+	(void)state;
+	run(print_steps, NULL);
+	assert_string_equal(printed.out, "own step\nclient a:1:\nstep 1\nstep 2\n"
+					 "client b:2:\nstep 1\nstep 2\nclient a:1:\nstep 3\n");
+	assert_string_equal(printed.error, "");
+}
+
 #define OUT_LINES "line\nline with a warning\nstep\n{}\n"
 #define ERROR_LINES \
 	"prog: detail\nprog: warning\nprog: error?<0>no emergency\n" \
@@ -390,6 +415,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_the_journal_begin_with_their_priority),
+		cmocka_unit_test(steps_of_a_client_follow_its_name),
 		cmocka_unit_test(prints_only_selected_lines),
 		cmocka_unit_test(writes_each_line_at_once),
 		cmocka_unit_test(prints_a_long_line_whole),

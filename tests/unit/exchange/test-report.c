@@ -48,6 +48,7 @@ static const struct report verified = {
 	.mode = "write",
 	.device = "rxe_eth0",
 	.peer = "10.77.0.1:7471",
+	.peer_device = "mlx5_0/1",
 	.seconds = 2.5,
 	.chunk = 1048576,
 	.depth = 16,
@@ -137,7 +138,7 @@ static void contains_every_member(void **state)
 		"{\"schema\":5,\"program\":\"rdma-client\",\"version\":\"" PROJECT_VERSION
 		"\",\"command\":\"write\",\"status\":0,\"verdict\":\"verified\","
 		"\"message\":null,\"error\":null,\"mode\":\"write\",\"device\":\"rxe_eth0\","
-		"\"peer\":\"10.77.0.1:7471\",\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
+		"\"peer\":\"10.77.0.1:7471\",\"peer_device\":\"mlx5_0/1\",\"secret\":false,\"digest\":\"XXH3\",\"seconds\":2.500000,"
 		"\"chunk\":1048576,\"depth\":16,"
 		"\"tuning\":{\"dscp\":26,\"relaxed_ordering\":true,\"outgoing_huge_pages\":false,"
 		"\"incoming_huge_pages\":true,\"numa_node\":1,\"processors\":\"0-3,6\","
@@ -160,7 +161,7 @@ static void reports_null_for_unknown_values(void **state)
 		"\",\"command\":\"any\",\"status\":3,\"verdict\":\"failed\","
 		"\"message\":\"cannot connect to \\\"/x\\\": \\\\x1b\",\"error\":{\"cause\":\"seen\","
 		"\"guess\":false,\"evidence\":null,\"side\":\"this host\",\"fix\":null},"
-		"\"mode\":\"any\",\"device\":null,\"peer\":null,"
+		"\"mode\":\"any\",\"device\":null,\"peer\":null,\"peer_device\":null,"
 		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,\"tuning\":null,"
 		"\"memory\":{\"budget\":null,\"used\":0,\"source\":\"this host\"},"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null},"
@@ -189,6 +190,25 @@ static void reports_a_verdict_for_each_status(void **state)
 		assert_non_null(strstr(text, verdicts[status]));
 		free(text);
 	}
+}
+
+static void summarizes_messages(void **state)
+{
+	struct report report = verified;
+	char text[128];
+
+	(void)state;
+	report.seconds = 0.002;
+	report_messages(text, sizeof(text), &report, "rxe0/1");
+	assert_string_equal(text, "verified both ways by WRITE with 10.77.0.1:7471 in 2 ms: "
+				  "rxe0/1 here, mlx5_0/1 there");
+	report.mode = "read";
+	report.peer_device = NULL;
+	report_messages(text, sizeof(text), &report, "rxe0/1");
+	assert_string_equal(
+		text, "verified both ways by READ with 10.77.0.1:7471 in 2 ms: rxe0/1 here");
+	report_messages(text, 10, &report, "rxe0/1");
+	assert_string_equal(text, "verified ");
 }
 
 static void escapes_any_name(void **state)
@@ -400,6 +420,7 @@ int main(void)
 		cmocka_unit_test(contains_every_member),
 		cmocka_unit_test(reports_null_for_unknown_values),
 		cmocka_unit_test(reports_a_verdict_for_each_status),
+		cmocka_unit_test(summarizes_messages),
 		cmocka_unit_test(escapes_any_name),
 		cmocka_unit_test(shows_no_rate_without_a_duration),
 		cmocka_unit_test(matches_the_schema),

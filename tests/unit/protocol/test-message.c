@@ -38,6 +38,11 @@ static const struct layout {
 	{{.type = MSG_DONE}, {{0, 4, 1}}},
 	{{.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED}, {{0, 4, 2}, {4, 4, 0}}},
 	{{.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED}, {{0, 4, 2}, {4, 4, 1}}},
+	{{.type = MSG_VERDICT, .device = "mlx5_0/1"}, {{0, 4, 2}, {24, 8, 0x312f305f35786c6d}}},
+	/* The terminating zero is not sent. */
+	{{.type = MSG_VERDICT, .device = "0123456789012345678901234567890"},
+		{{0, 4, 2}, {24, 8, 0x3736353433323130}, {32, 8, 0x3534333231303938},
+			{40, 8, 0x3332313039383736}, {48, 4, 0x37363534}, {52, 4, 0x303938}}},
 	{{.type = MSG_DATA, .length = 0x1112131415161718},
 		{{0, 4, 3}, {32, 8, 0x1112131415161718}}},
 	{{.type = MSG_CREDIT, .length = 0x1112131415161718, .pieces = 0x4142434445464748},
@@ -142,6 +147,7 @@ static void encodes_no_field_of_another_type(void **state)
 		.pieces = 0xa5a5a5a5a5a5a5a5,
 		.digest = {{[0 ... DIGEST_SIZE - 1] = 0xa5}},
 		.verdict = 0xa5a5a5a5,
+		.device = {[0 ... MESSAGE_DEVICE_SIZE - 1] = (char)0xa5},
 		.refusal = 0xa5a5a5a5,
 		.proof = {[0 ... SECRET_PROOF_SIZE - 1] = 0xa5},
 		.text = {(char)0xa5},
@@ -150,7 +156,7 @@ static void encodes_no_field_of_another_type(void **state)
 	static const unsigned int own[MSG_TYPES] = {
 		[MSG_MR] = 8 + 4 + 4 + 1,
 		[MSG_DONE] = DIGEST_SIZE,
-		[MSG_VERDICT] = 4 + DIGEST_SIZE,
+		[MSG_VERDICT] = 4 + DIGEST_SIZE + MESSAGE_DEVICE_SIZE - 1,
 		[MSG_DATA] = 0,
 		[MSG_CREDIT] = 8,
 		[MSG_ABORT] = 4 + 1,
@@ -189,6 +195,7 @@ static void decodes_encoded_messages(void **state)
 		assert_int_equal(message.verdict, layouts[i].message.verdict);
 		assert_int_equal(message.depth, layouts[i].message.depth);
 		assert_int_equal(message.refusal, layouts[i].message.refusal);
+		assert_string_equal(message.device, layouts[i].message.device);
 		assert_memory_equal(message.proof, layouts[i].message.proof, sizeof(message.proof));
 		assert_int_equal(message.pieces, layouts[i].message.pieces);
 		assert_int_equal(message.text_size, 0);
