@@ -153,7 +153,8 @@ stall_until_refused() {
 	wait_line "$ERRORS" 'it has too many entries for the memory that may be used'
 	group_has_room
 	kill -KILL "${CLIENTS[@]}" 2>/dev/null || true
-	expect 0 client --timeout 60 --discard read "$ADDRESS" "$PORT"
+	# The server may not have noticed yet that they are gone.
+	wait_until client --timeout 60 --discard read "$ADDRESS" "$PORT"
 	stop_server
 }
 
