@@ -196,14 +196,6 @@ struct connection {
 	struct wakeup to_thread, to_main;
 };
 
-/* report.c */
-
-/* The name of a server's peer, above its steps: output_step(). NULL for a client. Any thread. */
-const char *connection_client(const struct connection *connection);
-
-/* Writes the name of our device and its port: "mlx5_0/1". Any thread. */
-void connection_name_device(const struct connection *connection, char name[MESSAGE_DEVICE_SIZE]);
-
 /* buffers.c: sizes and layout of the memory. */
 
 /*
@@ -263,6 +255,12 @@ enum exchange_event connection_send_keepalive(struct connection *connection);
  * (struct request) and the client has not proved that it holds the secret.
  */
 bool connection_has_transcript(const struct connection *connection);
+
+/* The name of a server's peer, above its steps: output_step(). NULL for a client. Any thread. */
+const char *connection_client(const struct connection *connection);
+
+/* Writes the name of our device and its port: "mlx5_0/1". Any thread. */
+void connection_name_device(const struct connection *connection, char name[MESSAGE_DEVICE_SIZE]);
 
 /* Free send queue entries, not counting those reserved for messages. */
 uint64_t connection_capacity(const struct connection *connection);

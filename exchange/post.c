@@ -28,6 +28,17 @@ bool connection_has_transcript(const struct connection *connection)
 	return !connection->counted || (exchange->secret && exchange->received >= RECEIVED_PROOF);
 }
 
+const char *connection_client(const struct connection *connection)
+{
+	return connection->settings->active ? NULL : connection->peer;
+}
+
+void connection_name_device(const struct connection *connection, char name[MESSAGE_DEVICE_SIZE])
+{
+	snprintf(name, MESSAGE_DEVICE_SIZE, "%s/%u", device_name(connection->device),
+		connection->id->port_num);
+}
+
 uint64_t connection_capacity(const struct connection *connection)
 {
 	return queue_pair_capacity(pair_of(connection), RESERVED);

@@ -193,17 +193,6 @@ int report_messages(char *text, size_t size, const struct report *report, const 
 		there);
 }
 
-const char *connection_client(const struct connection *connection)
-{
-	return connection->settings->active ? NULL : connection->peer;
-}
-
-void connection_name_device(const struct connection *connection, char name[MESSAGE_DEVICE_SIZE])
-{
-	snprintf(name, MESSAGE_DEVICE_SIZE, "%s/%u", device_name(connection->device),
-		connection->id->port_num);
-}
-
 /* True if the peer sends more than a message, as far as known. */
 static bool receives_stream(const struct connection *connection)
 {
