@@ -486,6 +486,7 @@ bool connection_drained(struct connection *connection, unsigned int events)
 	if (events & released) {
 		connection->main_life = CONNECTION_RELEASED;
 		endpoint_blame(&connection->endpoint, &connection->failure);
+		test_data_explain_unsent(connection);
 	}
 	connection->ended |= events;
 	return connection->main_life == CONNECTION_RELEASED &&

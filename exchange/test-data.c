@@ -117,6 +117,27 @@ static bool is_mismatch(const struct connection *connection, unsigned int path)
 	return path > connection->mtu || path > connection->theirs.mtu;
 }
 
+static void blame_mtus(struct connection *connection, unsigned int path)
+{
+	connection->failure = (struct failure){0};
+	connection_fail(connection, FAILURE_IMPAIRED, IMPAIRED_RDMA_MTU, "--timeout",
+		"path %u, local %u, remote %u bytes", path, connection->mtu,
+		connection->theirs.mtu);
+}
+
+void test_data_explain_unsent(struct connection *connection)
+{
+	const struct failure *failure = &connection->failure;
+	unsigned int path;
+
+	if (!connection->test_data || failure->kind != FAILURE_COMPLETION ||
+		failure->code != CODE_UNSENT)
+		return;
+	path = endpoint_path_mtu(&connection->endpoint);
+	if (path > connection->mtu)
+		blame_mtus(connection, path);
+}
+
 void test_data_explain(struct connection *connection)
 {
 	struct failure *failure = &connection->failure;
@@ -129,10 +150,7 @@ void test_data_explain(struct connection *connection)
 		return;
 	path = endpoint_path_mtu(&connection->endpoint);
 	if (is_mismatch(connection, path)) {
-		*failure = (struct failure){0};
-		connection_fail(connection, FAILURE_IMPAIRED, IMPAIRED_RDMA_MTU, "--timeout",
-			"path %u, local %u, remote %u bytes", path, connection->mtu,
-			connection->theirs.mtu);
+		blame_mtus(connection, path);
 	} else if (!connection->test_data_moved && silent >= LATE_MS) {
 		*failure = (struct failure){0};
 		connection_fail(connection, FAILURE_IMPAIRED, IMPAIRED_LARGE_DATA, "--timeout",

@@ -77,7 +77,8 @@ below() {
 	if iwarp; then
 		has "$ERR" "network interface without an RDMA device (the route uses above1 ($1) over $VM_INTERFACE;"
 		diagnose 3 "$HOST1" "$PORT"
-		check_failed 'this host' "$LOSES" 'this host'
+		check_failed route 'the route to this address uses a network interface without an RDMA device' 'this host'
+		has "$OUT" "^ *seen: the route uses above1 ($1) over $VM_INTERFACE;"
 	else
 		has "$ERR" "$LOSES.*($VM_ADDRESS on above1 ($1) over $VM_INTERFACE ($VM_DEVICE))"
 		diagnose 3 "$HOST1" "$PORT"

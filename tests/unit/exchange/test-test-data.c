@@ -258,6 +258,33 @@ static void an_mtu_mismatch_is_the_cause(void **state)
 	}
 }
 
+/* Soft-RoCE of Linux 6.12 gives up at the first packet that is larger than its port allows. */
+static void a_packet_too_large_to_send_is_a_mismatch(void **state)
+{
+	static const struct failure gone = {.kind = FAILURE_GONE, .phase = PHASE_EXCHANGE};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture fixture = {.mode = i & 1,
+			.port_mtu = i & 2 ? IBV_MTU_1024 : IBV_MTU_4096,
+			.peer_mtu = i & 2 ? 4096 : 1024,
+			.path_mtu = IBV_MTU_4096};
+		struct failure *failure;
+
+		fixture_exchange_regions(&fixture, PEER_MEMORY);
+		failure = &fixture.connection->failure;
+		test_data_explain_unsent(fixture.connection);
+		assert_false(failure_is_set(failure));
+		failure_set(failure, FAILURE_COMPLETION, PHASE_EXCHANGE, CODE_UNSENT, "ibv_poll_cq",
+			"rxe0 could not send 1 packet");
+		test_data_explain_unsent(fixture.connection);
+		assert_int_equal(failure->kind, i & 2 ? FAILURE_IMPAIRED : FAILURE_COMPLETION);
+		assert_int_equal(failure->code, i & 2 ? IMPAIRED_RDMA_MTU : CODE_UNSENT);
+		fixture_close(&fixture, &gone);
+		fixture_stop(&fixture);
+	}
+}
+
 /* Ports with different MTUs are no fault if the path has the smaller one. */
 static void different_ports_are_no_mismatch(void **state)
 {
@@ -307,6 +334,7 @@ int main(void)
 		with_fixture(damaged_test_data_is_damage),
 		with_fixture(unacknowledged_test_data_is_lost),
 		with_fixture(an_mtu_mismatch_is_the_cause),
+		with_fixture(a_packet_too_large_to_send_is_a_mismatch),
 		with_fixture(different_ports_are_no_mismatch),
 		with_fixture(an_early_end_is_no_loss),
 	};
