@@ -26,9 +26,6 @@ on_host1() {
 	return "$(cat "$request.status")"
 }
 
-# Since Linux 6.10, a packet that the interface does not take breaks its queue pair; earlier, its data might be skipped.
-flushes_unsent() { [ "$(printf '%s\n' 6.10 "$(uname -r)" | sort -V | head -n 1)" = 6.10 ]; }
-
 # start_on_host1 NAME COMMAND: starts it on host 1. It appends its output to $FAR/NAME.out and .err,
 # which the test may truncate.
 start_on_host1() {
