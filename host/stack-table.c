@@ -17,7 +17,7 @@ static const struct stack_row rows[] = {
 	 * for a device on that interface or, for a VLAN, on the one below: rxe_udp_encap_recv().
 	 */
 	{"rdma_rxe", "bridge", STACK_LOSES, TRIED}, {"rdma_rxe", "bond", STACK_LOSES, TRIED},
-	{"rdma_rxe", "team", STACK_LOSES, "as bond: netdev_rx_handler_register()"},
+	{"rdma_rxe", "team", STACK_LOSES, TRIED},
 	{"rdma_rxe", "macvlan", STACK_LOSES, TRIED}, {"rdma_rxe", "ipvlan", STACK_LOSES, TRIED},
 	{"rdma_rxe", "vxlan", STACK_LOSES, TRIED}, {"rdma_rxe", "vlan", STACK_CARRIES, TRIED},
 	/*

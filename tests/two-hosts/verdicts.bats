@@ -16,9 +16,13 @@ always() {
 	done
 }
 
+# Prepares an interface for filters. While it is prepared, it drops the packets to be sent, for which soft-RoCE
+# of Linux 6.12 breaks their queue pair.
+PREPARE="tc qdisc add dev $VM_INTERFACE clsact 2>/dev/null"
+
 # filter here|there ingress|egress MATCH...: that host drops the packets that match: tc-u32(8).
 filter() {
-	local command="tc qdisc replace dev $VM_INTERFACE clsact && tc filter add dev $VM_INTERFACE $2 protocol ip u32 ${*:3} action drop"
+	local command="$PREPARE; tc filter add dev $VM_INTERFACE $2 protocol ip u32 ${*:3} action drop"
 	case $1 in
 	here) bash -c "$command" ;;
 	there) on_host1 "$command" ;;
@@ -247,6 +251,8 @@ messages() {
 cut_while_moving() {
 	local where=$1
 	shift
+	on_host1 "$PREPARE || true"
+	bash -c "$PREPARE || true"
 	"$PAIR_BIN/rdma-client" "$@" "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS=($!)
 	ENOUGH=$(($(sent_packets) + 2000))
