@@ -17,9 +17,9 @@ static const struct stack_row rows[] = {
 	 * for a device on that interface or, for a VLAN, on the one below: rxe_udp_encap_recv().
 	 */
 	{"rdma_rxe", "bridge", STACK_LOSES, TRIED}, {"rdma_rxe", "bond", STACK_LOSES, TRIED},
-	{"rdma_rxe", "team", STACK_LOSES, TRIED},
-	{"rdma_rxe", "macvlan", STACK_LOSES, TRIED}, {"rdma_rxe", "ipvlan", STACK_LOSES, TRIED},
-	{"rdma_rxe", "vxlan", STACK_LOSES, TRIED}, {"rdma_rxe", "vlan", STACK_CARRIES, TRIED},
+	{"rdma_rxe", "team", STACK_LOSES, TRIED}, {"rdma_rxe", "macvlan", STACK_LOSES, TRIED},
+	{"rdma_rxe", "ipvlan", STACK_LOSES, TRIED}, {"rdma_rxe", "vxlan", STACK_LOSES, TRIED},
+	{"rdma_rxe", "vlan", STACK_CARRIES, TRIED},
 	/*
 	 * Software iWARP uses sockets of the kernel. The connection manager of Linux 6.1 finds the
 	 * device by the MAC address of the interface, which its GID contains; that of Linux 6.12 by
@@ -27,7 +27,8 @@ static const struct stack_row rows[] = {
 	 * such an interface is none of the device's, and not asked for here. cma_validate_port().
 	 */
 	{"siw", "bridge", STACK_OWN_MAC, TRIED}, {"siw", "bond", STACK_OWN_MAC, TRIED},
-	{"siw", "ipvlan", STACK_OWN_MAC, TRIED}, {"siw", "vlan", STACK_OWN_MAC, TRIED},
+	{"siw", "team", STACK_OWN_MAC, TRIED}, {"siw", "ipvlan", STACK_OWN_MAC, TRIED},
+	{"siw", "vlan", STACK_OWN_MAC, TRIED},
 	/*
 	 * Adapters have a GID for each address above their interface, by
 	 * is_eth_port_of_netdev_filter(). Its entry in the device contains the VLAN and the MAC
