@@ -86,7 +86,7 @@ void output_transcript(const struct output *output, const char *format, ...)
 
 /*
  * The same for a step of a server's client. Like tail(1) for its files, it prints a line with the
- * name of the client above the first of its steps after those of another. peer NULL: a client's own.
+ * name of the client above its first step after those of another. peer NULL: a client's own.
  */
 void output_step(const struct output *output, const char *peer, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -38,8 +38,8 @@ bool test_data_is_intact(const struct connection *connection);
 void test_data_explain(struct connection *connection);
 
 /*
- * The same for a failure that endpoint_blame() has replaced: soft-RoCE of Linux 6.12 gives up at the
- * first packet that is larger than its port allows. Main thread, when the connection is released.
+ * The same for a failure that endpoint_blame() has replaced: soft-RoCE of Linux 6.12 gives up at
+ * the first packet larger than its port allows. Main thread, when the connection is released.
  */
 void test_data_explain_unsent(struct connection *connection);
 

@@ -59,8 +59,8 @@ const struct inventory_interface *inventory_interface(
 	const struct inventory_port *port, const char *name);
 
 /*
- * Returns the interface's first address that is, or is not, link-local, owned by the inventory; NULL
- * if there is none.
+ * Returns the interface's first address that is, or is not, link-local, owned by the inventory;
+ * NULL if there is none.
  */
 const char *inventory_address(const struct inventory_interface *interface, bool link_local);
 
