@@ -342,7 +342,7 @@ static void report(struct client *client)
 	bool exchanged = client->connection && client->failure.kind != FAILURE_REFUSED;
 
 	if (exchanged && client->disconnected)
-		output_transcript(&client->output, "disconnected.");
+		output_step(&client->output, NULL, "disconnected.");
 	output_progress(&client->output, NULL);
 	message = output_outcome(&client->output, &client->failure, client->peer, text);
 	if (exchanged) {

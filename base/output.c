@@ -496,17 +496,6 @@ void output_line_warning(const struct output *output, const char *format, ...)
 	va_end(args);
 }
 
-void output_transcript(const struct output *output, const char *format, ...)
-{
-	va_list args;
-
-	if (output->quiet || output->brief)
-		return;
-	va_start(args, format);
-	print_line(output, LOG_INFO, format, args);
-	va_end(args);
-}
-
 void output_step(const struct output *output, const char *peer, const char *format, ...)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -80,13 +80,10 @@ void output_line_warning(const struct output *output, const char *format, ...)
 /* True if standard output is read by the journal, in which details help later. */
 bool output_is_journal(void);
 
-/* Prints a line of the tutorial's transcript, which is omitted if files are exchanged. */
-void output_transcript(const struct output *output, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /*
- * The same for a step of a server's client. Like tail(1) for its files, it prints a line with the
- * name of the client above its first step after those of another. peer NULL: a client's own.
+ * Prints a line of the tutorial's transcript, which is omitted if files are exchanged. peer is the
+ * client that a server's step is about: like tail(1) for its files, this prints a line with its
+ * name above its first step after those of another. NULL: a step of a client, which has one peer.
  */
 void output_step(const struct output *output, const char *peer, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

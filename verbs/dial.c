@@ -120,7 +120,7 @@ static int await_event(struct dial *dial, enum rdma_cm_event_type wanted, enum p
 static void show_step(const struct dial *dial, const char *step)
 {
 	if (dial->shows_steps)
-		output_transcript(dial->output, "%s", step);
+		output_step(dial->output, NULL, "%s", step);
 }
 
 /* True if this program gave up, for another reason than a short --timeout. */

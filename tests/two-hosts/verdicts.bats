@@ -18,7 +18,7 @@ always() {
 
 # Prepares an interface for filters. While it is prepared, it drops the packets to be sent, for which soft-RoCE
 # of Linux 6.12 breaks their queue pair.
-PREPARE="tc qdisc add dev $VM_INTERFACE clsact 2>/dev/null"
+PREPARE="tc qdisc add dev $VM_INTERFACE clsact 2>/dev/null || true"
 
 # filter here|there ingress|egress MATCH...: that host drops the packets that match: tc-u32(8).
 filter() {
@@ -251,8 +251,8 @@ messages() {
 cut_while_moving() {
 	local where=$1
 	shift
-	on_host1 "$PREPARE || true"
-	bash -c "$PREPARE || true"
+	on_host1 "$PREPARE"
+	bash -c "$PREPARE"
 	"$PAIR_BIN/rdma-client" "$@" "$HOST1" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS=($!)
 	ENOUGH=$(($(sent_packets) + 2000))

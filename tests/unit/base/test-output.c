@@ -34,7 +34,7 @@ static int print_priorities(void)
 
 	output_line(&verbose, "line");
 	output_line_warning(&verbose, "line with a warning");
-	output_transcript(&verbose, "step");
+	output_step(&verbose, NULL, "step");
 	output_document("{}");
 	/* Standard output may be a stream of its own, whose lines would mix with the others. */
 	output_drain();

@@ -29,7 +29,6 @@ static const struct producer {
 	{"output_warning", 1, "", NULL},
 	{"output_line", 1, "", NULL},
 	{"output_line_warning", 1, "", NULL},
-	{"output_transcript", 1, "", NULL},
 	{"output_step", 2, "", NULL},
 	{"client_log_step", 2, "", NULL},
 	{"show_step", 1, "", NULL},

@@ -97,11 +97,12 @@ void output_line(const struct output *output, const char *format, ...)
 	va_end(args);
 }
 
-void output_transcript(const struct output *output, const char *format, ...)
+void output_step(const struct output *output, const char *peer, const char *format, ...)
 {
 	va_list args;
 
 	(void)output;
+	assert_null(peer);
 	va_start(args, format);
 	add_line(format, args);
 	va_end(args);
