@@ -6,6 +6,7 @@
 #   BIN       folder for the programs (default: the current folder)
 #   UNITDIR   folder for the systemd unit (default: $(PREFIX)/lib/systemd/system)
 #   ZSHDIR    folder for the zsh completions (default: $(PREFIX)/share/zsh/site-functions)
+#   DOCDIR    folder for the documents (default: $(PREFIX)/share/doc/rdma-pair)
 #   EMULATOR  program that runs the unit tests, if they are built for another architecture: qemu-aarch64
 #   V         1 to print whole commands
 #   SANITIZE  list for -fsanitize=: make BUILD=build/asan BIN=build/asan SANITIZE=address,undefined
@@ -15,6 +16,7 @@ BIN ?= .
 PREFIX ?= /usr/local
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+DOCDIR ?= $(PREFIX)/share/doc/rdma-pair
 DESTDIR ?=
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
@@ -167,6 +169,7 @@ bash_completions := $(programs:%=completions/%)
 zsh_completions := $(wildcard completions/_*)
 man_folder = $(PREFIX)/share/man
 bash_folder = $(PREFIX)/share/bash-completion/completions
+prove_folder = $(PREFIX)/share/rdma-pair
 unit = $(DESTDIR)$(UNITDIR)/rdma-server@.service
 
 # $(call install_data,FILES,FOLDER), $(call remove,FILES,FOLDER)
@@ -181,10 +184,16 @@ install: all
 	$(call install_data,$(manuals_7),$(man_folder)/man7)
 	$(call install_data,$(bash_completions),$(bash_folder))
 	$(call install_data,$(zsh_completions),$(ZSHDIR))
+	$(INSTALL) -d "$(DESTDIR)$(prove_folder)"
+	$(INSTALL) scripts/prove scripts/prove-far "$(DESTDIR)$(prove_folder)"
+	$(INSTALL) -m 644 scripts/prove-report.jq "$(DESTDIR)$(prove_folder)"
+	ln -sf ../share/rdma-pair/prove "$(DESTDIR)$(PREFIX)/bin/rdma-prove"
+	./scripts/package documents "$(DESTDIR)$(DOCDIR)"
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' 'systemd/rdma-server@.service' > "$(unit)"
 
 uninstall:
-	$(call remove,$(programs) rdma-softroce,$(PREFIX)/bin)
+	$(call remove,$(programs) rdma-softroce rdma-prove,$(PREFIX)/bin)
+	rm -rf "$(DESTDIR)$(prove_folder)" "$(DESTDIR)$(DOCDIR)"
 	$(call remove,$(manuals_1),$(man_folder)/man1)
 	$(call remove,$(manuals_7),$(man_folder)/man7)
 	$(call remove,$(bash_completions),$(bash_folder))

@@ -41,6 +41,7 @@ mode_of() {
 		[ "$(mode_of "usr/share/bash-completion/completions/$file")" = -rw-r--r-- ]
 	done
 	[ "$(mode_of usr/bin/rdma-softroce)" = -rwxr-xr-x ]
+	[ "$(mode_of usr/share/rdma-pair/prove-far)" = -rwxr-xr-x ]
 	for file in man/*.[0-9]; do
 		[ "$(mode_of "usr/share/man/man${file##*.}/${file#man/}.gz")" = -rw-r--r-- ]
 	done
@@ -50,9 +51,72 @@ mode_of() {
 	[ "$(mode_of lib/systemd/system/rdma-server@.service)" = -rw-r--r-- ]
 	[ "$(mode_of etc/rdma-server/)" = drwxr-xr-x ]
 	mode_of usr/share/doc/rdma-pair/copyright
-	mode_of usr/share/doc/rdma-pair/README.md.gz
+	[ "$(mode_of usr/share/doc/rdma-pair/README.md)" = -rw-r--r-- ]
 	dpkg-deb --fsys-tarfile "$deb" | tar -xO ./lib/systemd/system/rdma-server@.service |
 		grep -x 'ExecStart=/usr/bin/rdma-server .*'
+}
+
+unpack() { dpkg-deb --extract "$deb" "$BATS_TEST_TMPDIR/root"; }
+
+# links FILE: prints the targets of its links, of which some continue on the next line, but not those in the web.
+links() {
+	tr '\n' ' ' <"$1" | grep -o '\[[^][]*\]([^() ]*)' | sed 's/.*(\(.*\))/\1/' | grep -v '^https\{0,1\}:' || true
+}
+
+# anchors FILE: prints the anchors of its headings, as GitHub makes them.
+anchors() {
+	sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+@test "every link in the documents of the package leads to a file of the package, and to a heading" {
+	local document target file anchor checked=0 wrong=()
+	unpack
+	cd "$BATS_TEST_TMPDIR/root/usr/share/doc/rdma-pair"
+	while read -r document; do
+		while read -r target; do
+			checked=$((checked + 1))
+			anchor=''
+			[[ $target != *'#'* ]] || anchor=${target#*#}
+			file=${target%%#*}
+			[ -z "$file" ] && file=$document || file=$(dirname "$document")/$file
+			[ -f "$file" ] || wrong+=("$document: $target is not in the package")
+			[ ! -f "$file" ] || [ -z "$anchor" ] || anchors "$file" | grep -q -x -e "$anchor" ||
+				wrong+=("$document: $target has no such heading")
+		done < <(links "$document")
+	done < <(find . -name '*.md')
+	printf '%s\n' "${wrong[@]}"
+	[ "${#wrong[@]}" -eq 0 ]
+	# The pictures, the documents, and the sections of troubleshooting.md.
+	echo "$checked links"
+	[ "$checked" -ge 100 ]
+}
+
+@test "README.md of the package names no command that only the source tree has" {
+	local command
+	unpack
+	cd "$BATS_TEST_TMPDIR/root"
+	# shellcheck disable=SC2016 # a pattern
+	run grep -n -E '(^ {4}|`|\$ )(sudo )?(\./|scripts/|make( |`|$))' usr/share/doc/rdma-pair/README.md
+	printf '%s\n' "${lines[@]}" | tee wrong
+	! grep -v 'source tree' wrong | grep . || false
+	grep -o -w -E 'rdma-(client|server|softroce|prove)' usr/share/doc/rdma-pair/README.md | sort -u >commands
+	[ "$(wc -l <commands)" -eq 4 ]
+	while read -r command; do
+		[ -x "usr/bin/$command" ]
+		[ -f "usr/share/man/man1/$command.1.gz" ]
+	done <commands
+}
+
+@test "rdma-prove finds its parts and the programs where they are installed" {
+	unpack
+	run "$BATS_TEST_TMPDIR/root/usr/bin/rdma-prove" --help
+	[ "$status" -eq 0 ]
+	[[ $output == 'Usage: rdma-prove '* ]]
+	# The server side starts, and ends with its input; without a device, it says so.
+	run timeout 60 "$BATS_TEST_TMPDIR/root/usr/bin/rdma-prove" --serve </dev/null
+	echo "$output"
+	[[ $output == 'rdma-prove: run on the other host:  rdma-prove --no-ssh --port 7500 HOST'* ]]
+	[[ $output != *'No such file'* && $output != *'neither in'* ]]
 }
 
 @test "the package depends on the drivers, and enables no unit" {

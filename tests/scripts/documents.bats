@@ -55,7 +55,7 @@ commands() {
 	grep -v -e '\.\.\.$' -e '…' |
 		sed -E 's/(&&|\|\||[|;&])/\n/g' |
 		sed -E 's/^[[:space:]]*(\$ )?//; s/^(sudo|if|!|do|then|while|until|exec) //; s/[0-9]*[<>]+ *[^ ]+//g; s/[[:space:]]+$//' |
-		grep -E '^(\./)?(rdma-(client|server)|rdma-softroce|scripts/[a-z-]+|make|apt install)( |$)' |
+		grep -E '^(\./)?(rdma-(client|server|softroce|prove)|scripts/[a-z-]+|make|apt install)( |$)' |
 		sort -u
 }
 
@@ -103,7 +103,7 @@ check_command() {
 	set -- "${WORDS[@]}"
 	case ${1#./} in
 	rdma-client | rdma-server) accepts "${1#./}" "${@:2}" ;;
-	rdma-softroce) script_has scripts/softroce "${@:2}" ;;
+	rdma-softroce | rdma-prove) script_has "scripts/${1#rdma-}" "${@:2}" ;;
 	scripts/*) script_has "${1#./}" "${@:2}" ;;
 	make)
 		shift

@@ -2,6 +2,7 @@
 # scripts/plot, with recorded documents. Needs no RDMA.
 
 setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
 	DIR=$BATS_TEST_TMPDIR
 	document bandwidth write "$(rates 2)" >"$DIR/before.json"
 	document bandwidth write "$(rates 3)" >"$DIR/it's after.json"
@@ -53,15 +54,55 @@ refused() {
 	plot "$DIR/before.json" "$DIR/it's after.json" "$DIR/times.json" "$DIR/picture.svg"
 	[ ! -s "$DIR/err" ]
 	head -c 5 "$DIR/picture.svg" | grep -q '<?xml'
-	has bandwidth
-	has 'before write'
-	has "it's after write"
+	has 'WRITE bandwidth (higher is better)'
+	has before
+	has "it's after"
 	has 'times read, median'
 	has 'times read, 99.9 %'
 	has 'times read, 8 bytes'
 	has 'times read, 64 bytes'
 	has 'cumulative % of operations'
 	grep -q '</svg>' "$DIR/picture.svg"
+}
+
+# places NAME: prints the heights of the texts with this name.
+places() {
+	awk -v name="<text>$1</text>" '/translate\(/ { y = $0; sub(/.*translate\([^,]*,/, "", y); sub(/\).*/, "", y) }
+		index($0, name) { print y }' "$DIR/picture.svg"
+}
+
+@test "WRITE and READ are two panels; each line has its name at its end, apart from others; series have names" {
+	{
+		document bandwidth write "$(rates 2)" | sed 's/{/{"series":"one, its way",/'
+		document bandwidth write "$(rates 2)" | sed 's/{/{"series":"two",/'
+		document bandwidth read "$(rates 2)" | sed 's/{/{"series":"two",/'
+	} >"$DIR/named.json"
+	plot "$DIR/named.json" "$DIR/picture.svg"
+	[ ! -s "$DIR/err" ]
+	has 'WRITE bandwidth (higher is better)'
+	has 'READ bandwidth (higher is better)'
+	has 2
+	has 64K
+	has_not named
+	[ "$(places 'one, its way' | wc -l)" -eq 1 ]
+	[ "$(places two | wc -l)" -eq 2 ]
+	# Both lines end at the same height.
+	awk -v one="$(places 'one, its way')" -v two="$(places two | head -n 1)" \
+		'BEGIN { apart = one - two; exit apart * apart < 14 * 14 }'
+}
+
+# The table of docs/performance.md is about the same measurement.
+@test "docs/performance.svg shows docs/performance.json, which agrees with the table" {
+	local mode column
+	plot --title "$(sed -n 's/.*<text>\(soft-RoCE.*\)<.text>/\1/p' docs/performance.svg)" docs/performance.json "$DIR/picture.svg"
+	diff <(grep '<text>' docs/performance.svg) <(grep '<text>' "$DIR/picture.svg")
+	for mode in write read; do
+		[ $mode = write ] && column=3 || column=6
+		diff <(jq -r "select(.mode == \"$mode\" and .series == \"rdma-client\").results[] |
+				[.size_bytes, .bytes_per_second / 1e6] | @tsv" docs/performance.json) \
+			<(awk -F ' *[|] *' -v column="$column" -v OFS='\t' \
+				'/^## / { here = $0 ~ /perftest/ } here && NF == 10 && $2 + 0 > 0 { print $2, $column + 0 }' docs/performance.md)
+	done
 }
 
 @test "several documents on standard input are drawn to a PNG" {
@@ -84,7 +125,8 @@ refused() {
 @test "--terminal draws in characters, at most 80 columns wide" {
 	plot --terminal "$DIR/before.json" "$DIR/times.json"
 	[ ! -s "$DIR/err" ]
-	grep -q 'before write' "$DIR/out"
+	grep -q 'WRITE bandwidth' "$DIR/out"
+	grep -q 'before' "$DIR/out"
 	grep -q 'times read, median' "$DIR/out"
 	[ "$(wc -L <"$DIR/out")" -le 80 ]
 }
@@ -92,7 +134,7 @@ refused() {
 @test "--terminal ignores an invalid COLUMNS and does not execute it" {
 	COLUMNS="80; system 'touch $DIR/done' #" plot --terminal "$DIR/before.json"
 	[ ! -e "$DIR/done" ]
-	grep -q 'before write' "$DIR/out"
+	grep -q 'before' "$DIR/out"
 }
 
 @test "special characters in names are shown, not interpreted" {
@@ -101,7 +143,8 @@ refused() {
 	plot --title "$nasty" "$DIR/mode.json" "$DIR/picture.svg"
 	[ ! -s "$DIR/err" ]
 	[ ! -e "$DIR/done" ]
-	has "mode w ! touch $DIR/done"
+	has mode
+	has "w ! touch $DIR/done bandwidth (higher is better)"
 }
 
 @test "values missing from another tool's document are omitted" {
