@@ -172,8 +172,9 @@ bash_folder = $(PREFIX)/share/bash-completion/completions
 prove_folder = $(PREFIX)/share/rdma-pair
 unit = $(DESTDIR)$(UNITDIR)/rdma-server@.service
 
-# $(call install_data,FILES,FOLDER), $(call remove,FILES,FOLDER)
+# $(call install_data,FILES,FOLDER), $(call remove,FILES,FOLDER); $(call installed,FILES,FOLDER): their paths
 install_data = $(if $1,$(INSTALL) -d "$(DESTDIR)$2" && $(INSTALL) -m 644 $1 "$(DESTDIR)$2")
+installed = $(foreach file,$1,"$(DESTDIR)$2/$(file)")
 remove = $(if $1,cd "$(DESTDIR)$2" && rm -f $(notdir $1))
 
 install: all
@@ -193,7 +194,9 @@ install: all
 
 uninstall:
 	$(call remove,$(programs) rdma-softroce rdma-prove,$(PREFIX)/bin)
-	rm -rf "$(DESTDIR)$(prove_folder)" "$(DESTDIR)$(DOCDIR)"
+	rm -f $(call installed,prove prove-far prove-report.jq,$(prove_folder))
+	rm -f $(call installed,README.md CHANGELOG.md SECURITY.md $(wildcard docs/*),$(DOCDIR))
+	rmdir "$(DESTDIR)$(prove_folder)" "$(DESTDIR)$(DOCDIR)/docs" "$(DESTDIR)$(DOCDIR)" || :
 	$(call remove,$(manuals_1),$(man_folder)/man1)
 	$(call remove,$(manuals_7),$(man_folder)/man7)
 	$(call remove,$(bash_completions),$(bash_folder))

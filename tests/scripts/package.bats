@@ -73,8 +73,34 @@ new_version() { sed -i 's/PROJECT_VERSION ".*"/PROJECT_VERSION "7.8.9"/' base/ve
 	cmp "$DIR/first" build/rdma-pair-*.tar.gz
 }
 
+@test "installed documents: no links to what is not installed, and nothing about the source tree" {
+	printf '%s\n' '# Title' '' 'See [tour](docs/tour.md), [the' 'model](docs/model.md#x), [SECURITY](SECURITY.md#y) and [a](https://a.example).' '' \
+		'| a | b |' '| --- | --- |' '| [tour](docs/tour.md) | left out |' '| [rdma-client(1)](man/rdma-client.1) | x |' \
+		'| [protocol](docs/protocol.md) | [model](docs/model.md) |' '' '## Build' '' '    make' '' '### Part' '' 'Text.' '' '## Use' '' 'It.' >README.md
+	scripts/package documents "$DIR/documents"
+	diff - "$DIR/documents/README.md" <<-'END'
+	# Title
+
+	See tour, the
+	model, [SECURITY](SECURITY.md#y) and [a](https://a.example).
+
+	| a | b |
+	| --- | --- |
+	| rdma-client(1) | x |
+	| [protocol](docs/protocol.md) | model |
+
+	## Use
+
+	It.
+	END
+	cmp docs/report.schema.json "$DIR/documents/docs/report.schema.json"
+	[ ! -e "$DIR/documents/docs/tour.md" ]
+}
+
 @test "usage errors" {
 	run scripts/package
+	[ "$status" -eq 2 ]
+	run scripts/package documents
 	[ "$status" -eq 2 ]
 	run scripts/package rpm
 	[ "$status" -eq 2 ]
