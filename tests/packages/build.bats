@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # The Debian packages, as `make deb` builds them. tests/packages/install.bats installs them.
 
+load ../scripts/links
+
 setup_file() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
 	git status --porcelain --ignored >"$BATS_FILE_TMPDIR/before"
@@ -58,37 +60,13 @@ mode_of() {
 
 unpack() { dpkg-deb --extract "$deb" "$BATS_TEST_TMPDIR/root"; }
 
-# links FILE: prints the targets of its links, of which some continue on the next line, but not those in the web.
-links() {
-	tr '\n' ' ' <"$1" | grep -o '\[[^][]*\]([^() ]*)' | sed 's/.*(\(.*\))/\1/' | grep -v '^https\{0,1\}:' || true
-}
-
-# anchors FILE: prints the anchors of its headings, as GitHub makes them.
-anchors() {
-	sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
-}
-
 @test "every link in the documents of the package leads to a file of the package, and to a heading" {
-	local document target file anchor checked=0 wrong=()
+	local documents
 	unpack
 	cd "$BATS_TEST_TMPDIR/root/usr/share/doc/rdma-pair"
-	while read -r document; do
-		while read -r target; do
-			checked=$((checked + 1))
-			anchor=''
-			[[ $target != *'#'* ]] || anchor=${target#*#}
-			file=${target%%#*}
-			[ -z "$file" ] && file=$document || file=$(dirname "$document")/$file
-			[ -f "$file" ] || wrong+=("$document: $target is not in the package")
-			[ ! -f "$file" ] || [ -z "$anchor" ] || anchors "$file" | grep -q -x -e "$anchor" ||
-				wrong+=("$document: $target has no such heading")
-		done < <(links "$document")
-	done < <(find . -name '*.md')
-	printf '%s\n' "${wrong[@]}"
-	[ "${#wrong[@]}" -eq 0 ]
+	mapfile -t documents < <(find . -name '*.md')
 	# The pictures, the documents, and the sections of troubleshooting.md.
-	echo "$checked links"
-	[ "$checked" -ge 100 ]
+	check_links 100 "${documents[@]}"
 }
 
 @test "README.md of the package names no command that only the source tree has" {

@@ -2,6 +2,8 @@
 # Every command line of README.md, of the EXAMPLES in the manual pages and of --help is accepted: the programs and scripts
 # exist and have the options, the targets of make and the Debian packages exist. Nothing is connected.
 
+load links
+
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
 	# What a program would be run with must be accepted by its parser, which comes first: status 2 is wrong usage.
@@ -133,6 +135,15 @@ check_all() {
 @test "the command lines of README.md" { readme_lines | check_all 20; }
 @test "the examples of the manual pages" { manual_lines | check_all 15; }
 @test "the examples of --help" { help_lines | check_all 6; }
+
+@test "every link in the documents leads to a file and to a heading" { check_links 150 ./*.md docs/*.md; }
+
+@test "a wrong link is found" {
+	printf '# One heading\n[a](#one-heading) [b](../b.md) [c\nc](documents.bats) [d](#two)\n' >"$DIR/a.md"
+	run check_links 4 "$DIR/a.md"
+	[ "$status" -ne 0 ]
+	[ "$output" = "$(printf "$DIR/a.md: %s\n" '../b.md does not exist' 'documents.bats does not exist' '#two has no such heading')" ]
+}
 
 @test "a wrong command line is found" {
 	local command
