@@ -217,7 +217,7 @@ $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachabi
 
 $(BUILD)/tests/unit/verbs/test-send-errors: $(call objects,tests/unit/host/sysfs-tree-fixture.c)
 
-$(addprefix $(BUILD)/tests/unit/,serve/test-client-log serve/test-listen diagnose/test-screen measure/test-comparison measure/test-screen): $(call objects,tests/unit/base/output-fixture.c)
+$(addprefix $(BUILD)/tests/unit/,serve/test-client-log serve/test-listen serve/test-status-query diagnose/test-screen measure/test-comparison measure/test-screen): $(call objects,tests/unit/base/output-fixture.c)
 
 # These use a fake device instead of libibverbs and librdmacm.
 serve_tests := $(addprefix tests/unit/serve/test-,admission isolation service)

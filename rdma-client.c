@@ -447,7 +447,8 @@ static enum exit_status run_command(struct client *client)
 	case CLI_EXCHANGE:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:
-	case CLI_SERVE: /* the server's command */
+	case CLI_SERVE: /* the server's commands */
+	case CLI_STATUS:
 	case CLI_COMMANDS:
 		break;
 	}

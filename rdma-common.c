@@ -339,15 +339,18 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 		{.fd = loop->wakeups->eventfd, .events = POLLIN},
 		{.fd = loop->channel ? loop->channel->fd : -1, .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
+		{.fd = loop->take_status ? loop->status : -1, .events = POLLIN},
 	};
 
-	poll(waiting, 3, milliseconds);
+	poll(waiting, sizeof(waiting) / sizeof(waiting[0]), milliseconds);
 	if (waiting[0].revents)
 		take_main_wakeups(loop);
 	if (waiting[1].revents)
 		take_cm_events(loop);
 	if (waiting[2].revents)
 		take_main_signal(loop);
+	if (waiting[3].revents)
+		loop->take_status(loop->user);
 }
 
 /* Settings. */

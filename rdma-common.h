@@ -38,6 +38,7 @@ struct main_loop {
 	struct wakeup_queue *wakeups;
 	int signals; /* signals_open() */
 	int signal;  /* the last one that was read; 0: none */
+	int status;  /* a socket of serve/status.h; used only with take_status */
 
 	void *user;
 	/* Handles an rdmacm event that has been acknowledged, so its id may be destroyed. */
@@ -45,14 +46,15 @@ struct main_loop {
 	/* Handles events that a CQ thread or another thread reports about wakeup->about. */
 	void (*take_wakeup)(void *user, const struct wakeup *wakeup, unsigned int events);
 	void (*take_signal)(void *user); /* `signal` has been read */
+	void (*take_status)(void *user); /* `status` is readable; NULL: there is no such socket */
 	/* Handles the failure of the event channel, which is no longer polled. */
 	void (*take_failure)(void *user, const struct failure *failure);
 };
 
 /*
  * Waits up to this many milliseconds (-1: no limit) for an event, then handles everything that is
- * pending: wakeups, rdmacm events, a signal. The number of rdmacm events per turn is bounded, so a
- * fast peer cannot starve the other sources. Main thread. poll(2).
+ * pending: wakeups, rdmacm events, a signal, questions about the status. The number of rdmacm
+ * events per turn is bounded, so a fast peer cannot starve the other sources. Main thread. poll(2).
  */
 void main_loop_turn(struct main_loop *loop, int milliseconds);
 

@@ -17,6 +17,8 @@
 #include "serve/listen.h"
 #include "serve/port-file.h"
 #include "serve/service.h"
+#include "serve/status-query.h"
+#include "serve/status.h"
 
 struct server {
 	struct options options;
@@ -24,6 +26,7 @@ struct server {
 	struct service service;
 	struct main_loop loop;
 	struct meter meter;
+	uint16_t port;
 	bool stopping; /* a signal was received */
 	bool broken;   /* the rdmacm event channel failed */
 };
@@ -49,19 +52,27 @@ static void take_signal(void *user)
 {
 	struct server *server = user;
 	struct failure failure = {0};
-	unsigned int clients;
+	char running[TOTALS_RUNNING_TEXT];
 
 	if (!server->stopping) {
 		server->stopping = true;
 		service_stop_listening(&server->service);
-		clients = service_clients(&server->service);
-		if (clients > 0)
-			output_line(&server->output,
-				"finishing (clients: %u); another signal aborts.", clients);
+		service_running_text(&server->service, running);
+		if (*running)
+			output_line(
+				&server->output, "finishing %s; another signal aborts.", running);
 		return;
 	}
 	failure_set(&failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, "signal", "");
 	service_end_clients(&server->service, &failure, false);
+}
+
+/* `rdma-server status` asks. */
+static void take_status(void *user)
+{
+	struct server *server = user;
+
+	status_answer(server->loop.status, &server->service, server->port);
 }
 
 /* Without rdmacm events, the server would miss connections and disconnects. */
@@ -124,12 +135,29 @@ static int start_listening(struct server *server, struct failure *failure)
 	return listen_start(options, &addresses, service->channel, &service->listeners, failure);
 }
 
-/* Prints the port and writes the port file. Returns 0, or -1 after printing the error. */
-static int announce(const struct server *server, const char *addresses)
+/* Opens the socket for `rdma-server status`. The server works without it. */
+static void open_status(struct server *server)
 {
-	uint16_t port = listeners_port(&server->service.listeners);
+	int socket = status_open(server->port);
+
+	if (socket < 0) {
+		output_detail(&server->output, "cannot answer `rdma-server status`: %s",
+			strerror(-socket));
+		return;
+	}
+	server->loop.status = socket;
+	server->loop.take_status = take_status;
+}
+
+/* Prints the port and writes the port file. Returns 0, or -1 after printing the error. */
+static int announce(struct server *server, const char *addresses)
+{
 	const char *file = server->options.port_file;
+	uint16_t port = listeners_port(&server->service.listeners);
 	int error = file ? port_file_write(file, port) : 0;
+
+	server->port = port;
+	open_status(server);
 
 	if (error) {
 		output_error(&server->output, "cannot write the port file %s: %s", file,
@@ -198,6 +226,18 @@ static void serve(struct server *server)
 	output_progress(&server->output, NULL);
 }
 
+/* Prints what was done, unless the only client has just left a line. */
+static void show_totals(const struct server *server)
+{
+	const struct totals *totals = &server->service.totals;
+	char text[TOTALS_TEXT];
+
+	if (server->options.count == 1 && !server->stopping)
+		return;
+	totals_text(totals, deadline_now(), text);
+	output_line(&server->output, "%s.", text);
+}
+
 /* Prints why the server cannot start and, with --json, the document. Returns the exit status. */
 static enum exit_status report_start(struct server *server, const struct failure *failure)
 {
@@ -231,9 +271,17 @@ static enum exit_status run(struct server *server)
 	if (announce(server, addresses))
 		return STATUS_FAILED;
 	serve(server);
+	show_totals(server);
 	if (server->broken || service->stuck)
 		return STATUS_FAILED;
 	return options->count ? service->first_error : STATUS_OK;
+}
+
+/* `rdma-server status`. */
+static enum exit_status ask_status(struct server *server)
+{
+	server->output = startup_output("rdma-server", &server->options);
+	return status_query(&server->options, &server->output);
 }
 
 static void tear_down(struct server *server)
@@ -243,6 +291,8 @@ static void tear_down(struct server *server)
 		rdma_destroy_event_channel(server->service.channel);
 	settings_end(&server->service.settings);
 	wakeup_queue_close(&server->service.wakeups);
+	if (server->loop.take_status)
+		close(server->loop.status);
 	if (server->loop.signals >= 0)
 		close(server->loop.signals);
 }
@@ -257,8 +307,12 @@ int main(int argc, char *argv[])
 	server.output.program = "rdma-server";
 	if (startup_options(&server.options, PROGRAM_SERVER, argc, argv, &server.output, &status))
 		return (int)status;
-	status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
-	tear_down(&server);
+	if (server.options.command == CLI_STATUS) {
+		status = ask_status(&server);
+	} else {
+		status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
+		tear_down(&server);
+	}
 	options_free(&server.options);
 	return signals_end(server.loop.signal, (int)output_finish(&server.output, status));
 }

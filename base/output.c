@@ -291,15 +291,52 @@ static void print_text(int descriptor, bool progress, char *text)
 /* Set by output_start(): what is known about the descriptors 0 to 2. */
 static bool was_closed[STDERR_FILENO + 1], is_journal[STDERR_FILENO + 1];
 
-/* Returns "PROGRAM: LINE\n", or "LINE\n" if the program's name is empty; NULL if out of memory. */
+/* Length of the time before a line: "2026-11-27 04:01:02.123 ". */
+#define TIME_LENGTH 24
+
+static bool timestamps;
+
+void output_set_timestamps(bool wanted)
+{
+	timestamps = wanted;
+}
+
+/* The length of the time before each line of this stream. The journal records it itself. */
+static size_t time_length(int descriptor)
+{
+	return timestamps && !is_journal[descriptor] ? TIME_LENGTH : 0;
+}
+
+/* Writes the local time, or "" if the lines of this stream have none. */
+static void format_time(int descriptor, char text[TIME_LENGTH + 1])
+{
+	char date[TIME_LENGTH];
+	struct timespec now;
+	struct tm parts;
+
+	*text = '\0';
+	if (time_length(descriptor) == 0)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &parts);
+	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &parts);
+	snprintf(text, TIME_LENGTH + 1, "%.19s.%03u ", date,
+		(unsigned int)(now.tv_nsec / 1000000) % 1000);
+}
+
+/*
+ * Returns "TIME PROGRAM: LINE\n", without what is empty: the time or the program's name. NULL: out
+ * of memory.
+ */
 static char *whole_line(int descriptor, int priority, const char *program, const char *line)
 {
-	char prefix[sizeof("<0>")] = "";
+	char prefix[sizeof("<0>")] = "", now[TIME_LENGTH + 1];
 	char *text;
 
 	if (is_journal[descriptor])
 		snprintf(prefix, sizeof(prefix), "<%d>", LOG_PRI(priority));
-	return asprintf(&text, "%s%s%s%s\n", prefix, program, *program ? ": " : "", line) < 0
+	format_time(descriptor, now);
+	return asprintf(&text, "%s%s%s%s%s\n", prefix, now, program, *program ? ": " : "", line) < 0
 		       ? NULL
 		       : text;
 }
@@ -358,7 +395,8 @@ print(int descriptor, int priority, const char *program, const char *format, va_
 		make_printable(line);
 		text = whole_line(descriptor, priority, program, line);
 		if (*program && !is_journal[descriptor])
-			text = paint(descriptor, text, 0, strlen(program) + 1, color_of(priority));
+			text = paint(descriptor, text, time_length(descriptor), strlen(program) + 1,
+				color_of(priority));
 		free(line);
 	}
 	print_text(descriptor, false, text);
@@ -443,7 +481,8 @@ void output_colored_line(const struct output *output, const char *line, size_t s
 		make_printable(copy);
 		text = whole_line(descriptor, LOG_INFO, "", copy);
 		if (!is_journal[descriptor])
-			text = paint(descriptor, text, start, length, color);
+			text = paint(
+				descriptor, text, time_length(descriptor) + start, length, color);
 		free(copy);
 	}
 	print_text(descriptor, false, text);
@@ -456,7 +495,9 @@ unsigned int output_columns(const struct output *output)
 
 	if (!isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &window))
 		return 0;
-	return window.ws_col;
+	return window.ws_col > time_length(descriptor) + 1U
+		       ? (unsigned int)(window.ws_col - time_length(descriptor))
+		       : 1;
 }
 
 /* Returns the bytes of the line up to the last comma or colon before a blank within these bytes. */
@@ -620,8 +661,11 @@ void output_progress_note(const struct output *output, const char *line)
 
 void output_document(const char *line)
 {
-	print_text(
-		STDOUT_FILENO, false, line ? whole_line(STDOUT_FILENO, LOG_INFO, "", line) : NULL);
+	char *text = NULL;
+
+	if (line && asprintf(&text, "%s%s\n", is_journal[STDOUT_FILENO] ? "<6>" : "", line) < 0)
+		text = NULL;
+	print_text(STDOUT_FILENO, false, text);
 }
 
 /*

@@ -44,6 +44,13 @@ void output_start(void);
 /* Sets when lines are colored; without this call, on terminals. Before other threads print. */
 void output_set_coloring(enum output_coloring coloring);
 
+/*
+ * Sets whether each line begins with the local time, for example "2026-11-27 04:01:02.123 ", except
+ * documents, the progress on a terminal, and lines of the journal, which has times. Before other
+ * threads print.
+ */
+void output_set_timestamps(bool timestamps);
+
 /* True if this descriptor, 0 to 2, was closed when the program started. Any thread. */
 bool output_was_closed(int descriptor);
 

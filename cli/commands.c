@@ -9,6 +9,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 		{
 			.program = PROGRAM_SERVER,
 			.words = "[write|read|any]",
+			.also = "status [PORT]",
 			.about =
 				"Serve clients until SIGINT or SIGTERM: exchange messages, files or pipes with\n"
 				"each, verify every byte, and answer diagnoses and measurements. The mode limits\n"
@@ -17,6 +18,20 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.mode = 0,
 			.host = -1,
 			.words_max = 1,
+		},
+	[CLI_STATUS] =
+		{
+			.program = PROGRAM_SERVER,
+			.names = "status",
+			.words = "status [PORT]",
+			.about =
+				"Ask the rdma-server on PORT, or without PORT each one in this network namespace,\n"
+				"for its clients, its totals and its memory. It answers root and its own user.\n",
+			.example = "status 7471",
+			.mode = -1,
+			.host = -1,
+			.words_min = 1,
+			.words_max = 2,
 		},
 	[CLI_EXCHANGE] =
 		{
@@ -118,14 +133,19 @@ const char *program_name(enum program program)
 
 const struct cli_command *command_find(enum program program, const char *word)
 {
+	const struct cli_command *nameless = NULL;
+
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
 		const struct cli_command *command = &cli_commands[id];
 
-		if (command->program == program &&
-			(!command->names || (word && choice_find(command->names, word) >= 0)))
+		if (command->program != program)
+			continue;
+		if (!command->names)
+			nameless = command;
+		else if (word && choice_find(command->names, word) >= 0)
 			return command;
 	}
-	return NULL;
+	return nameless;
 }
 
 enum cli_command_id command_id(const struct cli_command *command)

@@ -17,7 +17,7 @@ const char *program_name(enum program program);
 
 struct cli_command {
 	enum program program;
-	const char *names;        /* choices for its first word; NULL: the program's only command */
+	const char *names;        /* choices for its first word; NULL: the command without a name */
 	const char *words;        /* all its words, for the usage line */
 	const char *also;         /* the words of its other form, NULL: none */
 	const char *summary;      /* one line in the client's --help */
@@ -31,7 +31,7 @@ struct cli_command {
 /* Indexed by enum cli_command_id. */
 extern const struct cli_command cli_commands[CLI_COMMANDS];
 
-/* Returns the program's command that starts with this word, or NULL. */
+/* Returns the program's command that starts with this word, or the one without a name, or NULL. */
 const struct cli_command *command_find(enum program program, const char *word);
 
 /* Returns its index in the table. */

@@ -58,7 +58,7 @@ static bool is_listed(const struct option_row *row, const struct cli_command *co
 	if (strcmp(row->name, "help") == 0)
 		return id != CLI_BANDWIDTH;
 	if (strcmp(row->name, "color") == 0)
-		return id == CLI_COMPARE || id == CLI_DIAGNOSE;
+		return id == CLI_COMPARE || id == CLI_DIAGNOSE || id == CLI_STATUS;
 	return row->commands >> id & 1;
 }
 
@@ -96,6 +96,7 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 		fputs(size_text, stream);
 		break;
 	case CLI_BANDWIDTH: /* has no room for it */
+	case CLI_STATUS:
 	case CLI_COMPARE:
 	case CLI_DIAGNOSE:
 	case CLI_EXPLAIN:

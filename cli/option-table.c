@@ -286,6 +286,7 @@ static bool take_expectation(
 
 /* Sets of commands. A server needs no options to serve measurements and diagnoses. */
 #define SERVER       (1U << CLI_SERVE)
+#define STATUS       (1U << CLI_STATUS)
 #define EXCHANGE     (SERVER | 1U << CLI_EXCHANGE)
 #define BANDWIDTH    (1U << CLI_BANDWIDTH)
 #define MEASUREMENTS (BANDWIDTH | 1U << CLI_LATENCY)
@@ -306,7 +307,7 @@ const struct option_row option_rows[] = {
 		FIELD(buffer), 16 * KIB, 4 * GIB, "16K to 4G"},
 	{EXCHANGE, 0, "chunk", "SIZE", "limit one WRITE or READ; default by device", take_size,
 		FIELD(chunk), KIB, 64 * MIB, "1K to 64M"},
-	{SERVER | CLIENT | COMPARE, 0, "color", "auto|always|never",
+	{SERVER | STATUS | CLIENT | COMPARE, 0, "color", "auto|always|never",
 		"color results; default: on a terminal", take_choice, FIELD(color), 0, 0,
 		"auto, always or never"},
 	{SERVER, 0, "count", "N", "exit after N clients", take_number, FIELD(count), 1, UINT64_MAX},
@@ -326,8 +327,8 @@ const struct option_row option_rows[] = {
 	{EXCHANGE, 'f', "force", NULL, "replace existing output files", take_flag, FIELD(force)},
 	{SERVER, 0, "handshake-timeout", "SECONDS", "limit the time of a handshake; default 8",
 		take_seconds, FIELD(handshake_timeout), 1, DAY, "0.001 to 86400 seconds"},
-	{SERVER | CLIENT | COMPARE | EXPLAIN, 'h', "help", NULL, "print this help and exit",
-		.take = NULL},
+	{SERVER | STATUS | CLIENT | COMPARE | EXPLAIN, 'h', "help", NULL,
+		"print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
 	{EXCHANGE, 'i', "input", "FILE|DIRECTORY|-",
@@ -337,7 +338,8 @@ const struct option_row option_rows[] = {
 		take_seconds, FIELD(interval), 1, DAY, "0.001 to 86400 seconds"},
 	{MEASUREMENTS, 0, "iterations", "N", "stop after N operations per queue pair", take_number,
 		FIELD(measure.iterations), 1, UINT32_MAX},
-	{SERVER | CLIENT, 0, "json", NULL, "print JSON instead of text", take_flag, FIELD(json)},
+	{SERVER | STATUS | CLIENT, 0, "json", NULL, "print JSON instead of text", take_flag,
+		FIELD(json)},
 	{SERVER, 0, "max-clients", "N", "serve N clients at once; default 2048", take_number,
 		FIELD(max_clients), 1, CLIENTS_MAX},
 	{SERVER, 0, "max-clients-per-address", "N", "serve N clients at once from one address",
@@ -381,6 +383,8 @@ const struct option_row option_rows[] = {
 	{EXCHANGE | MEASUREMENTS, 0, "timeout", "SECONDS",
 		"wait this long for the peer; default 10", take_seconds, FIELD(timeout), 1, DAY,
 		"0.001 to 86400 seconds"},
+	{SERVER, 0, "timestamps", NULL, "begin each line with the time", take_flag,
+		FIELD(timestamps)},
 	{SERVER | CLIENT, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)", take_dscp,
 		FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
 	{BANDWIDTH | COMPARE, 0, "unit", "MB/s|MiB/s|Gb/s",
@@ -390,8 +394,8 @@ const struct option_row option_rows[] = {
 		FIELD(verbose)},
 	{MEASUREMENTS, 0, "verify", NULL, "verify every byte at both ends", take_flag,
 		FIELD(measure.verify)},
-	{SERVER | CLIENT | COMPARE | EXPLAIN, 'V', "version", NULL, "print the version and exit",
-		.take = NULL},
+	{SERVER | STATUS | CLIENT | COMPARE | EXPLAIN, 'V', "version", NULL,
+		"print the version and exit", .take = NULL},
 	{MEASUREMENTS, 0, "warm-up", "SECONDS", "warm up before each size; default 0.2",
 		take_seconds, FIELD(measure.warm_up), 0, DAY, "0 to 86400 seconds"},
 	{DIAGNOSE, 0, "watch", NULL, "print device events until interrupted", take_flag,

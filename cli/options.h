@@ -35,9 +35,10 @@
 /* Maximum length of an error, before unprintable characters are escaped. */
 #define OPTIONS_ERROR_MAX 160
 
-/* The commands, described in cli/commands.h: one for the server, the others for the client. */
+/* The commands, described in cli/commands.h: two for the server, the others for the client. */
 enum cli_command_id {
 	CLI_SERVE,
+	CLI_STATUS,
 	CLI_EXCHANGE,
 	CLI_BANDWIDTH,
 	CLI_LATENCY,
@@ -123,6 +124,7 @@ struct options {
 	/* server */
 	const char *bind;                     /* NULL: all addresses */
 	const char *port_file;                /* NULL: none */
+	bool timestamps;                      /* lines begin with the time */
 	uint64_t count;                       /* clients to serve; 0: no limit */
 	unsigned int max_clients;             /* at a time */
 	unsigned int max_clients_per_address; /* 0: no limit other than max_clients */
@@ -139,7 +141,7 @@ struct options {
 	struct options_measure measure;
 	const char *files[2]; /* compare: saved documents */
 
-	uint16_t port;                     /* 0: any free port (server) */
+	uint16_t port;                     /* 0: any free port (server), or all (status) */
 	char host_text[OPTIONS_HOST_SIZE]; /* what host points to */
 	char query[OPTIONS_QUERY_SIZE];    /* `explain`: the CAUSE; "": list all */
 	char error[TEXT_ESCAPED_SIZE(OPTIONS_ERROR_MAX)];

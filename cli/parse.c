@@ -314,7 +314,7 @@ static enum options_result report_command(struct options *options, const struct 
 		return options_advise(options, "COMMAND is missing; for example: rdma-client %s",
 			cli_commands[CLI_EXCHANGE].example);
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
-		if (cli_commands[id].names)
+		if (cli_commands[id].program == line->program && cli_commands[id].names)
 			add_choice(choices, cli_commands[id].names);
 	return report_word(options, "command", line->words[0], choices);
 }
@@ -526,6 +526,12 @@ static enum options_result take_words(struct options *options, const struct line
 			options, line, "unexpected argument", line->words[command->words_max]);
 	if (options->command == CLI_EXPLAIN)
 		take_query(options, line);
+	if (options->command == CLI_STATUS) {
+		options->port = 0;
+		if (line->word_count > 1 && !options_take_port(options, line->words[1]))
+			return options_wrong(options,
+				"PORT must be a number from 1 to 65535, not '%s'", line->words[1]);
+	}
 	for (unsigned int i = 0; options->command == CLI_COMPARE && i < 2; i++)
 		options->files[i] = line->words[1 + i];
 	if (command->host < 0 || command->host >= line->word_count)
@@ -543,6 +549,8 @@ static enum options_result report_foreign(
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
 		if (row->commands >> id & 1 && cli_commands[id].names)
 			add_choice(choices, cli_commands[id].names);
+	if (!*choices)
+		return options_wrong(options, "%s does not accept --%s", command, row->name);
 	choice_list(choices, "and", list, sizeof(list));
 	return options_advise(options, "%s does not accept --%s; %s %s", command, row->name, list,
 		strchr(choices, '|') ? "do" : "does");
@@ -639,6 +647,7 @@ static enum options_result check_together(struct options *options, const struct 
 		return check_measurement(options);
 	case CLI_DIAGNOSE:
 		return options->watch ? check_watch(options, line) : OPTIONS_RUN;
+	case CLI_STATUS:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:
 	case CLI_COMMANDS:

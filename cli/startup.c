@@ -44,6 +44,7 @@ bool startup_options(struct options *options, enum program program, int argc, ch
 		break;
 	case OPTIONS_RUN:
 		output_set_coloring(options->color);
+		output_set_timestamps(options->timestamps);
 		return false;
 	}
 	options_free(options);

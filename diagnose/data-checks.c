@@ -94,7 +94,7 @@ static int run_test(struct diagnosis *diagnosis, const struct test_parameters *p
 	test_shared_init(&shared, test_now());
 	if (test_run(&diagnosis->test, &shared, ours, NULL))
 		return -1;
-	return test_run_end(&diagnosis->test, theirs,
+	return test_run_end(&diagnosis->test, ours, theirs,
 		check_deadline(diagnosis, COMMAND_MS + milliseconds, milliseconds + drain));
 }
 

@@ -288,7 +288,10 @@ static void print_messages(const struct connection *connection, const struct rep
 	}
 	connection_name_device(connection, device);
 	report_messages(text, sizeof(text), report, device);
-	output_step(output, connection_client(connection), "%s.", text);
+	if (output->brief)
+		output_line(output, "%s.", text);
+	else
+		output_step(output, connection_client(connection), "%s.", text);
 }
 
 /* Copies what the tree consists of; incomplete, these are only the files that have begun. */

@@ -107,10 +107,15 @@ int test_run_begin_both(
 	return control_client_command(test->control, &command, &reply, deadline_in(timeout));
 }
 
-int test_run_end(struct perf_test *test, struct test_result *theirs, deadline_t deadline)
+int test_run_end(struct perf_test *test, const struct test_result *ours, struct test_result *theirs,
+	deadline_t deadline)
 {
-	struct command command = {.type = COMMAND_END}, reply;
+	uint8_t text[TEST_RESULT_SIZE];
+	struct command command = {
+		.type = COMMAND_END, .text = (char *)text, .text_size = sizeof(text)};
+	struct command reply;
 
+	test_result_encode(ours, text);
 	if (control_client_command(test->control, &command, &reply, deadline))
 		return -1;
 	if (test_result_decode(theirs, reply.text, reply.text_size) == 0)

@@ -202,6 +202,7 @@ void admission_refuse(
 	uint8_t hello[HELLO_SIZE];
 	char peer[ADDRESS_TEXT_SIZE];
 
+	admission->totals->refused++;
 	address_port_text(rdma_get_peer_addr(id), peer);
 	output_detail(admission->settings->output, "refused %s, reason %d", peer, refusal);
 	report(admission, refusal, peer);

@@ -9,12 +9,14 @@
 #include "rdma-common.h"
 #include "serve/client-log.h"
 #include "serve/slots.h"
+#include "serve/totals.h"
 
 /* The state on which admission depends. The service keeps it up to date. */
 struct admission {
 	const struct options *options;
 	const struct exchange_settings *settings;
 	struct client_log *log;
+	struct totals *totals;
 	struct slots slots;   /* of clients that are connecting or exchanging */
 	unsigned int clients; /* all clients, including those that are closing */
 	bool exclusive;       /* input or output can serve only one client at a time */

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "base/explain.h"
+#include "base/units.h"
 #include "base/worker.h"
 #include "cli/options.h"
 #include "measure/test-run.h"
 #include "serve/control-sessions.h"
+#include "serve/session-tests.h"
 
 /* Wakeup event: a session has ended. Distinct from the events of connections. */
 #define CONTROL_SESSION_ENDED (1U << 16)
@@ -44,8 +46,12 @@ struct control_session {
 	struct perf_test test;
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
+	struct session_tests tests;                   /* all that have ended */
+	bool untold;                                  /* the client has not asked for the result */
 	uint8_t initiator_depth, responder_resources; /* at this end: rdma_get_cm_event(3) */
 	bool ended;                                   /* by this server, not by the client */
+	bool failed;                                  /* for the totals */
+	deadline_t start;
 	struct worker worker;
 	struct worker_listener listener;
 	struct wakeup to_main;
@@ -54,6 +60,11 @@ struct control_session {
 	deadline_t handshake;  /* deadline of the first command */
 	bool received_command; /* the first command has arrived */
 };
+
+static const char *kind_name(const struct control_session *session)
+{
+	return session->kind == HELLO_MEASUREMENT ? "measurement" : "diagnosis";
+}
 
 /*
  * The client's idle timeout in milliseconds: while only the client moves data, it sends no
@@ -230,6 +241,22 @@ static void begin_test(
 		reply->status = COMMAND_REFUSED;
 }
 
+/* Replies with our result of the test, and keeps the client's, if it sent one. */
+static void end_test(
+	struct control_session *session, const struct command *command, struct command *reply)
+{
+	struct test_result theirs;
+
+	if (test_result_decode(&theirs, command->text, command->text_size))
+		theirs = (struct test_result){0};
+	if (session->untold)
+		session_tests_add(
+			&session->tests, &session->test.parameters, &session->result, &theirs);
+	session->untold = false;
+	test_result_encode(&session->result, (uint8_t *)text_of(session, reply));
+	reply->text_size = TEST_RESULT_SIZE;
+}
+
 /* Executes a command. Returns 0 with the outcome in *reply, or -1 if the connection is broken. */
 static int carry_out(
 	struct control_session *session, const struct command *command, struct command *reply)
@@ -253,8 +280,7 @@ static int carry_out(
 		begin_test(session, command, reply);
 		return 0;
 	case COMMAND_END:
-		test_result_encode(&session->result, (uint8_t *)text_of(session, reply));
-		reply->text_size = TEST_RESULT_SIZE;
+		end_test(session, command, reply);
 		return 0;
 	case COMMAND_PROOF: /* valid only as the first command */
 	case COMMAND_ABORT: /* sent only by the server */
@@ -289,6 +315,7 @@ static int take_command(struct control_session *session)
 	if (!session->begun)
 		return 0;
 	session->begun = false;
+	session->untold = true;
 	test_shared_init(&shared, test_now());
 	return test_run(&session->test, &shared, &session->result, NULL);
 }
@@ -356,6 +383,23 @@ static void send_reason(struct control_session *session)
 	control_send_last(control, &message);
 }
 
+/* Prints the line that a session leaves when its client simply disconnects. */
+static void report_end(const struct control_session *session)
+{
+	const struct output *output = session->settings->output;
+	char duration[UNITS_TEXT], text[SESSION_TESTS_TEXT];
+
+	units_format_duration(duration, deadline_now() - session->start);
+	if (session->kind == HELLO_MEASUREMENT && session->tests.last.size > 0) {
+		session_tests_text(&session->tests, text);
+		output_line(output, "measurement by %s in %s: %s.", session->control.peer, duration,
+			text);
+	} else {
+		output_line(output, "%s by %s in %s.", kind_name(session), session->control.peer,
+			duration);
+	}
+}
+
 /*
  * Sends the reason and prints the failure, unless the client simply disconnected. What a full
  * server refuses is printed only with --verbose, as for exchanges.
@@ -365,12 +409,10 @@ static void report(struct control_session *session)
 	char text[OUTPUT_FAILURE_SIZE];
 
 	if (session->control.disconnected && !session->ended) {
-		if (session->settings->output->brief)
-			output_line(session->settings->output, "%s by %s.",
-				session->kind == HELLO_MEASUREMENT ? "measurement" : "diagnosis",
-				session->control.peer);
+		report_end(session);
 		return;
 	}
+	session->failed = true;
 	conclude(session);
 	send_reason(session);
 	if (failure_is_for_memory(&session->control.failure)) {
@@ -451,9 +493,10 @@ destroy_channel:
 }
 
 void control_sessions_init(struct control_sessions *control_sessions, unsigned int most_per_address,
-	struct client_log *log)
+	struct client_log *log, struct totals *totals)
 {
 	control_sessions->log = log;
+	control_sessions->totals = totals;
 	TAILQ_INIT(&control_sessions->all);
 	slots_init(&control_sessions->slots, CONTROL_SESSIONS_MAX, most_per_address, 0);
 }
@@ -489,6 +532,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->initiator_depth = request->param.conn.initiator_depth;
 	session->responder_resources = request->param.conn.responder_resources;
 	session->to_main.about = session;
+	session->start = deadline_now();
 	session->listener = (struct worker_listener){.ended = ended, .about = session};
 	session->worker.stop_fd = -1;
 	address_port_text(peer, text);
@@ -502,6 +546,18 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	return REFUSAL_NONE;
 }
 
+/* Adds a session that has ended to the totals. */
+static void count(struct totals *totals, const struct control_session *session)
+{
+	uint64_t ignored = 0;
+
+	if (session->kind == HELLO_MEASUREMENT)
+		totals_add(&totals->measurements, session->failed, &totals->measured,
+			session->tests.bytes);
+	else
+		totals_add(&totals->diagnoses, session->failed, &ignored, 0);
+}
+
 bool control_sessions_take_event(
 	struct control_sessions *control_sessions, const struct wakeup *wakeup, unsigned int events)
 {
@@ -510,11 +566,31 @@ bool control_sessions_take_event(
 	if (!(events & CONTROL_SESSION_ENDED))
 		return false;
 	worker_join(&session->worker);
+	count(control_sessions->totals, session);
 	control_close(&session->control);
 	TAILQ_REMOVE(&control_sessions->all, session, next);
 	slots_release(&control_sessions->slots, &session->slot);
 	free(session);
 	return true;
+}
+
+void control_sessions_count(const struct control_sessions *control_sessions,
+	unsigned int *measurements, unsigned int *diagnoses)
+{
+	const struct control_session *session;
+
+	*measurements = *diagnoses = 0;
+	TAILQ_FOREACH (session, &control_sessions->all, next)
+		++*(session->kind == HELLO_MEASUREMENT ? measurements : diagnoses);
+}
+
+void control_sessions_each(const struct control_sessions *control_sessions, void *user,
+	void (*take)(void *user, const char *peer, const char *kind))
+{
+	const struct control_session *session;
+
+	TAILQ_FOREACH (session, &control_sessions->all, next)
+		take(user, session->control.peer, kind_name(session));
 }
 
 void control_sessions_stop(struct control_sessions *control_sessions)

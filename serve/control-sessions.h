@@ -13,6 +13,7 @@
 #include "rdma-common.h"
 #include "serve/client-log.h"
 #include "serve/slots.h"
+#include "serve/totals.h"
 
 /* Maximum number of concurrent sessions. */
 #define CONTROL_SESSIONS_MAX 4
@@ -30,12 +31,13 @@ struct control_server {
 struct control_sessions {
 	TAILQ_HEAD(, control_session) all;
 	struct slots slots;
-	struct client_log *log; /* the caller's, which outlives the sessions */
+	struct client_log *log; /* the caller's, which outlives the sessions, like the totals */
+	struct totals *totals;
 };
 
 /* Limits each address to this many slots; 0: no limit. Main thread, like all functions here. */
 void control_sessions_init(struct control_sessions *control_sessions, unsigned int most_per_address,
-	struct client_log *log);
+	struct client_log *log, struct totals *totals);
 
 /*
  * Starts a session for the client of this request and takes ownership of its id. Returns
@@ -49,6 +51,14 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 /* Handles a wakeup from the settings' queue. Returns false if it does not concern a session. */
 bool control_sessions_take_event(struct control_sessions *control_sessions,
 	const struct wakeup *wakeup, unsigned int events);
+
+/* Counts the measurements and diagnoses that are running. */
+void control_sessions_count(const struct control_sessions *control_sessions,
+	unsigned int *measurements, unsigned int *diagnoses);
+
+/* Calls `take` for each session with its client and its kind, "measurement" or "diagnosis". */
+void control_sessions_each(const struct control_sessions *control_sessions, void *user,
+	void (*take)(void *user, const char *peer, const char *kind));
 
 /* Stops all sessions: every wait ends. */
 void control_sessions_stop(struct control_sessions *control_sessions);

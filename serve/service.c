@@ -56,8 +56,10 @@ void service_init(struct service *service)
 			       (options->output && output_file_is_shared(options->output));
 	slots_init(&admission->slots, options->max_clients, options->max_clients_per_address,
 		options->handshake_timeout);
-	control_sessions_init(
-		&service->control_sessions, options->max_clients_per_address, &service->log);
+	service->totals.start = deadline_now();
+	admission->totals = &service->totals;
+	control_sessions_init(&service->control_sessions, options->max_clients_per_address,
+		&service->log, &service->totals);
 }
 
 /* Devices. */
@@ -228,6 +230,8 @@ static void free_client(struct service *service, struct client *client)
 
 	report(service, client, outcome);
 	progress = connection_progress(connection);
+	totals_add(&service->totals.exchanges, failure_is_set(outcome), &service->totals.exchanged,
+		progress.moved);
 	service->moved_before += progress.moved;
 	service->there_before += progress.there;
 	service->admission.used_input |= connection_used_input(connection);
@@ -651,6 +655,66 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 unsigned int service_clients(const struct service *service)
 {
 	return service->admission.clients + service->control_sessions.slots.taken;
+}
+
+void service_running_text(const struct service *service, char text[TOTALS_RUNNING_TEXT])
+{
+	unsigned int measurements, diagnoses;
+
+	control_sessions_count(&service->control_sessions, &measurements, &diagnoses);
+	totals_running_text(service->admission.clients, measurements, diagnoses, text);
+}
+
+/* Describes a client that exchanges data. */
+static struct service_client describe(const struct client *client, char peer[ADDRESS_TEXT_SIZE])
+{
+	struct service_client described = {
+		.peer = peer,
+		.kind = "exchange",
+		.state = client->state < CLIENT_EXCHANGING    ? "connecting"
+			 : client->state == CLIENT_EXCHANGING ? "exchanging"
+							      : "closing",
+		.mode = client->mode->name,
+		.device = device_name(client->served->device),
+	};
+
+	if (client->connection) {
+		described.peer = connection_peer(client->connection);
+		described.progress = connection_progress(client->connection);
+	} else {
+		address_port_text(rdma_get_peer_addr(client->id), peer);
+	}
+	return described;
+}
+
+/* What service_each() passes on for a control session. */
+struct passing {
+	void *user;
+	void (*take)(void *user, const struct service_client *client);
+};
+
+static void pass_on(void *user, const char *peer, const char *kind)
+{
+	const struct passing *passing = user;
+	const struct service_client client = {.peer = peer, .kind = kind};
+
+	passing->take(passing->user, &client);
+}
+
+void service_each(const struct service *service, void *user,
+	void (*take)(void *user, const struct service_client *client))
+{
+	struct passing passing = {.user = user, .take = take};
+	struct service_client described;
+	char peer[ADDRESS_TEXT_SIZE];
+	const struct client *client;
+
+	for (size_t state = 0; state < CLIENT_STATES; state++)
+		TAILQ_FOREACH (client, &service->clients[state], next) {
+			described = describe(client, peer);
+			take(user, &described);
+		}
+	control_sessions_each(&service->control_sessions, &passing, pass_on);
 }
 
 bool service_over(const struct service *service)

@@ -26,6 +26,7 @@
 #include "serve/devices.h"
 #include "serve/listen.h"
 #include "serve/opener.h"
+#include "serve/totals.h"
 
 /*
  * States of a client, in order. All clients in a state with a deadline get the same time, so the
@@ -63,6 +64,7 @@ struct service {
 	/* Bytes of clients that have been freed while others are connected. */
 	uint64_t moved_before, there_before;
 	enum exit_status first_error; /* of the first client that failed */
+	struct totals totals;         /* of what has ended */
 	bool stuck;                   /* a device was removed, and the server must stop */
 };
 
@@ -83,6 +85,23 @@ void service_deadlines(struct service *service);
 
 /* Clients that are being served, including diagnoses and measurements. */
 unsigned int service_clients(const struct service *service);
+
+/* What it is serving: "2 exchanges and 1 measurement"; "": nothing. */
+void service_running_text(const struct service *service, char text[TOTALS_RUNNING_TEXT]);
+
+/* One client, as others see it. The strings are valid during the call that passes it. */
+struct service_client {
+	const char *peer;   /* "ADDRESS:PORT" */
+	const char *kind;   /* "exchange", "measurement" or "diagnosis" */
+	const char *state;  /* of an exchange: "connecting", "exchanging" or "closing"; else NULL */
+	const char *mode;   /* of an exchange: "write" or "read"; else NULL */
+	const char *device; /* of an exchange; else NULL */
+	struct progress_state progress; /* of an exchange */
+};
+
+/* Calls `take` for each client. */
+void service_each(const struct service *service, void *user,
+	void (*take)(void *user, const struct service_client *client));
 
 /* Milliseconds until service_deadlines() is due; -1: no deadline. */
 int service_next_deadline(struct service *service);

@@ -440,6 +440,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct hello theirs = {.kind = HELLO_DIAGNOSIS};
 	struct control_sessions control_sessions;
 	static struct client_log log;
+	static struct totals totals;
 	unsigned int events = 0;
 
 	request.param.conn = (struct rdma_conn_param){.private_data = hello_bytes,
@@ -464,7 +465,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	settings.secret = with_secret ? (void *)&id : NULL;
 	fuzz_check(wakeup_queue_open(&wakeups) == 0);
 	client_log_init(&log, &output);
-	control_sessions_init(&control_sessions, 0, &log);
+	control_sessions_init(&control_sessions, 0, &log, &totals);
 	if (test_shape_is_possible(queue_pairs, depth)) {
 		fuzz_check(control_sessions_take(&control_sessions, &settings, &server, &request,
 				   &theirs) == REFUSAL_NONE);

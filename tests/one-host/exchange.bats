@@ -229,6 +229,41 @@ default_run() { # MODE VERB
 	stop_server INT
 }
 
+@test "rdma-server status: clients, totals and memory; the lines of measurements and diagnoses; totals at the end" {
+	local date='[0-9]*-[0-9]*-[0-9]* [0-9]*:[0-9]*:[0-9]*\.[0-9]*'
+	start_server --discard any
+	start_good write
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	expect 0 client bandwidth write --duration 0.2 --size 4K..8K "$ADDRESS" "$PORT"
+	expect 0 client latency read --iterations 10 "$ADDRESS" "$PORT"
+	wait_line "$LOG" "^diagnosis by $ADDRESS:[0-9]* in [0-9.]* m*s\.$"
+	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: WRITE bandwidth, 4K to 8K, [0-9.]* .B, best [0-9.]* .*B/s\.$"
+	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: READ latency, 8, [0-9.]* k*B, lowest mean [0-9.]* us\.$"
+	wait_until status_has '^served 2 measurements and 1 diagnosis in .*; moved .* in measurements\.$'
+	has "$OUT" "^rdma-server [0-9.]*, port $PORT, pid $SERVER, mode any: 1 client\.$"
+	has "$OUT" "^  $ADDRESS:[0-9]* *write $VM_DEVICE  *exchanging 2\.0 kB$"
+	has "$OUT" '^memory for connections: .*B of .*B\.$'
+	expect 0 "$PAIR_BIN/rdma-server" status --json
+	has "$OUT" "\"verdict\":\"running\".*\"pid\":$SERVER,\"port\":$PORT,.*\"clients\":\[{\"peer\":\"$ADDRESS:"
+	expect 3 "$PAIR_BIN/rdma-server" status 1
+	one_line "$ERR"
+	good_was_served
+	kill -STOP "$SERVER"
+	expect 1 "$PAIR_BIN/rdma-server" status "$PORT"
+	has "$ERR" 'does not answer: it is stopped or very busy$'
+	kill -CONT "$SERVER"
+	stop_server
+	has "$LOG" '^served 1 exchange, 2 measurements and 1 diagnosis in .*; exchanged 2\.0 kB; moved .* in measurements\.$'
+	start_server --timestamps --count 1 write
+	expect 0 client write "$ADDRESS" "$PORT"
+	server_exits 0
+	[ "$(grep -c "^$date " "$LOG")" -eq "$(wc -l <"$LOG")" ]
+	has "$LOG" "^$date verified both ways by WRITE with $ADDRESS:"
+	has_not "$LOG" ' served '
+}
+
+status_has() { "$PAIR_BIN/rdma-server" status "$PORT" >"$OUT" && grep -q -e "$1" "$OUT"; }
+
 @test "SIGTERM: a running exchange finishes, new clients are refused" {
 	start_server write
 	misbehaving_peer "$ADDRESS" "$PORT" mr get say:there pause >"$OUT" &
@@ -236,7 +271,7 @@ default_run() { # MODE VERB
 	wait_line "$OUT" there
 	local first=$SERVER
 	kill -TERM "$SERVER"
-	wait_line "$LOG" '^finishing (clients: 1); another signal aborts\.$'
+	wait_line "$LOG" '^finishing 1 exchange; another signal aborts\.$'
 	wait_until client_is_refused
 	kill -0 "$SERVER"
 	kill_peers

@@ -357,6 +357,54 @@ static void steps_of_a_client_follow_its_name(void **state)
 	assert_string_equal(printed.error, "");
 }
 
+/* With timestamps, on a terminal and elsewhere. */
+static int print_with_times(void)
+{
+	output_set_timestamps(true);
+	setenv("TZ", "UTC-1", 1);
+	tzset();
+	output_line(&plain, "line");
+	output_document("{}");
+	output_drain();
+	output_error(&plain, "error");
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+/* Removes the time from the start of the text, and checks that it is the current local time. */
+static const char *after_time(const char *text)
+{
+	time_t before = time(NULL) - 60;
+	int year, month, day, hour, minute, length = 0;
+	struct tm local;
+	double second;
+
+	assert_int_equal(sscanf(text, "%4d-%2d-%2d %2d:%2d:%6lf%n", &year, &month, &day, &hour,
+				 &minute, &second, &length),
+		6);
+	assert_int_equal(length, 23);
+	assert_true(text[length] == ' ');
+	local = (struct tm){.tm_year = year - 1900,
+		.tm_mon = month - 1,
+		.tm_mday = day,
+		.tm_hour = hour,
+		.tm_min = minute,
+		.tm_sec = (int)second};
+	assert_in_range(timegm(&local) - 3600, before, before + 120);
+	return text + length + 1;
+}
+
+static void lines_begin_with_the_time(void **state)
+{
+	(void)state;
+	run(print_with_times, NULL);
+	assert_string_equal(after_time(printed.out), "line\n{}\n");
+	assert_string_equal(after_time(printed.error), "prog: error\n");
+	/* The color begins after the time. */
+	setenv("TERM", "xterm", 1);
+	run_on_terminal(print_with_times, false, 80);
+	assert_string_equal(after_time(printed.error), "\033[31mprog:\033[m error\n");
+}
+
 #define OUT_LINES "line\nline with a warning\nstep\n{}\n"
 #define ERROR_LINES \
 	"prog: detail\nprog: warning\nprog: error?<0>no emergency\n" \
@@ -416,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_the_journal_begin_with_their_priority),
 		cmocka_unit_test(steps_of_a_client_follow_its_name),
+		cmocka_unit_test(lines_begin_with_the_time),
 		cmocka_unit_test(prints_only_selected_lines),
 		cmocka_unit_test(writes_each_line_at_once),
 		cmocka_unit_test(prints_a_long_line_whole),

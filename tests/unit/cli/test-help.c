@@ -23,14 +23,14 @@ static const struct listed {
 	{"S", "      --count N "},
 	{"BL", "      --csv "},
 	{"SXB", "      --depth N "},
-	{"CD", "      --color auto|always|never "},
+	{"TCD", "      --color auto|always|never "},
 	{"SXBLD", "  -d, --device NAME "},
 	{"SX", "      --discard "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
-	{"SXLCDE", "  -h, --help "},
+	{"STXLCDE", "  -h, --help "},
 	{"SX", "  -i, --input FILE|DIRECTORY|- "},
-	{"SXBLD", "      --json "},
+	{"STXBLD", "      --json "},
 	{"S", "      --max-clients N "},
 	{"S", "      --max-clients-per-address N "},
 	{"S", "      --max-size SIZE "},
@@ -48,6 +48,7 @@ static const struct listed {
 	{"SXBL", "      --timeout SECONDS "},
 	{"SXBLD", "      --tos DSCP "},
 	{"SXBLD", "  -v, --verbose "},
+	{"S", "      --timestamps "},
 	{"S", "  -V, --version "},
 	{"B", "      --bidirectional "},
 	{"BL", "      --duration SECONDS "},
@@ -68,6 +69,7 @@ static const struct listed {
 
 static const char letters[CLI_COMMANDS] = {
 	[CLI_SERVE] = 'S',
+	[CLI_STATUS] = 'T',
 	[CLI_EXCHANGE] = 'X',
 	[CLI_BANDWIDTH] = 'B',
 	[CLI_LATENCY] = 'L',
@@ -141,8 +143,8 @@ static void help_fits_one_screen(void **state)
 	check_layout(help, SCREEN_LINES);
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
 		read_help(&cli_commands[id], help);
-		/* The server has no commands, so its help includes examples and exit statuses. */
-		check_layout(help, id == CLI_SERVE ? SCREEN_LINES + 17 : SCREEN_LINES);
+		/* The server's help includes examples and exit statuses. */
+		check_layout(help, id == CLI_SERVE ? SCREEN_LINES + 19 : SCREEN_LINES);
 	}
 }
 

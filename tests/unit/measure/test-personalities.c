@@ -58,6 +58,7 @@ struct ends {
 	struct wakeup_queue wakeups;
 	struct exchange_settings settings;
 	struct client_log log;
+	struct totals totals;
 	struct control_sessions sessions;
 };
 
@@ -122,7 +123,7 @@ static struct ends *connect_with(const struct personality *personality, enum hel
 		.handshake_timeout = TIMEOUT_MS,
 	};
 	client_log_init(&ends->log, &ends->output);
-	control_sessions_init(&ends->sessions, 0, &ends->log);
+	control_sessions_init(&ends->sessions, 0, &ends->log, &ends->totals);
 	connect_client(ends);
 	accept_client(ends);
 	return ends;
@@ -190,7 +191,7 @@ static void run_both(struct perf_test *test, const struct test_parameters *param
 	assert_int_equal(test_run_begin_both(test, parameters, TIMEOUT_MS), 0);
 	test_shared_init(&shared, test_now());
 	assert_int_equal(test_run(test, &shared, &ours, &histogram), 0);
-	assert_int_equal(test_run_end(test, &theirs, soon()), 0);
+	assert_int_equal(test_run_end(test, &ours, &theirs, soon()), 0);
 	assert_int_equal(ours.operations, parameters->operations * parameters->queue_pairs);
 	assert_int_equal(ours.wrong, 0);
 	assert_int_equal(theirs.wrong, 0);
@@ -295,7 +296,7 @@ static void keepalives(const struct personality *personality)
 		.slots = 1,
 		.operations = 1};
 	const struct fixture_qp *qp = (const struct fixture_qp *)ends->client->id->qp;
-	struct test_result theirs;
+	struct test_result theirs, none = {0};
 
 	perf_test_init(test, ends->client, DEPTH, false);
 	assert_int_equal(test_run_connect(test, 1, soon()), 0);
@@ -320,7 +321,7 @@ static void keepalives(const struct personality *personality)
 			assert_int_equal(qp->posted, posted);
 		}
 		assert_true(ends->client->unanswered);
-		assert_int_equal(test_run_end(test, &theirs, soon()), 0);
+		assert_int_equal(test_run_end(test, &none, &theirs, soon()), 0);
 		assert_false(ends->client->unanswered);
 	}
 	stop(ends);

@@ -35,9 +35,10 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 	return 0;
 }
 
-int test_run_end(struct perf_test *test, struct test_result *theirs, deadline_t deadline)
+int test_run_end(struct perf_test *test, const struct test_result *ours, struct test_result *theirs,
+	deadline_t deadline)
 {
-	(void)test, (void)deadline;
+	(void)test, (void)ours, (void)deadline;
 	*theirs = (struct test_result){0};
 	return 0;
 }

@@ -1,0 +1,60 @@
+/* Adds up the tests of a measurement and puts them into words: see serve/session-tests.h. */
+#include <stdio.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "measure/table.h"
+#include "serve/session-tests.h"
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+}
+
+static double rate_of(const struct test_result *result)
+{
+	return result->nanoseconds ? (double)result->bytes * 1e9 / (double)result->nanoseconds : 0;
+}
+
+void session_tests_add(struct session_tests *tests, const struct test_parameters *parameters,
+	const struct test_result *ours, const struct test_result *theirs)
+{
+	double rate = rate_of(ours) + rate_of(theirs), mean = 0;
+
+	if (tests->last.size == 0 || parameters->size < tests->smallest)
+		tests->smallest = parameters->size;
+	if (parameters->size > tests->largest)
+		tests->largest = parameters->size;
+	tests->last = *parameters;
+	tests->bytes = sum(tests->bytes, sum(ours->bytes, theirs->bytes));
+	tests->wrong = sum(tests->wrong, sum(ours->wrong, theirs->wrong));
+	if (rate > tests->best)
+		tests->best = rate;
+	if (theirs->operations > 0)
+		mean = (double)theirs->nanoseconds / (double)theirs->operations;
+	if (mean > 0 && (tests->lowest == 0 || mean < tests->lowest))
+		tests->lowest = mean;
+}
+
+void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT])
+{
+	bool latency = tests->last.kind == TEST_LATENCY;
+	char number[UNITS_TEXT], size[TABLE_SIZE];
+
+	snprintf(text, SESSION_TESTS_TEXT, "%s %s, %s", tests->last.reads ? "READ" : "WRITE",
+		latency ? "latency" : "bandwidth", table_size(size, tests->smallest));
+	if (tests->largest > tests->smallest)
+		text_append(text, SESSION_TESTS_TEXT, " to %s", table_size(size, tests->largest));
+	if (tests->bytes > 0)
+		text_append(text, SESSION_TESTS_TEXT, ", %s", units_format(number, tests->bytes));
+	/* A peer may claim anything; beyond these limits, it is no measurement. */
+	if (!latency && tests->best >= 1 && tests->best < 1e18)
+		text_append(text, SESSION_TESTS_TEXT, ", best %s",
+			units_format_rate(number, (uint64_t)tests->best));
+	if (latency && tests->lowest > 0 && tests->lowest < 1e15)
+		text_append(
+			text, SESSION_TESTS_TEXT, ", lowest mean %.2f us", tests->lowest / 1000);
+	if (tests->wrong > 0)
+		text_append(text, SESSION_TESTS_TEXT, ", %s with wrong data",
+			units_format_count(number, tests->wrong));
+}

@@ -1,0 +1,30 @@
+/*
+ * The tests of one measurement as its server sees them, for the line that it leaves. Both ends send
+ * their result when a test ends; a client of an older release sends none. The session's thread.
+ */
+#ifndef SERVE_SESSION_TESTS_H
+#define SERVE_SESSION_TESTS_H
+
+#include "protocol/test-parameters.h"
+
+struct session_tests {
+	struct test_parameters last; /* of the last test; its size is 0 before the first */
+	uint32_t smallest, largest;  /* bytes per operation */
+	uint64_t bytes;              /* moved in both directions, up to 2^64 - 1 */
+	uint64_t wrong;              /* operations with wrong data at either end */
+	double best;                 /* bytes per second in the fastest; 0: unknown */
+	double lowest; /* nanoseconds per operation in the quickest test of latency; 0: unknown */
+};
+
+/* Adds a test that has ended. The values of `theirs`, which the peer sent, may be anything. */
+void session_tests_add(struct session_tests *tests, const struct test_parameters *parameters,
+	const struct test_result *ours, const struct test_result *theirs);
+
+/*
+ * Writes what was measured: "WRITE bandwidth, 4K to 1M, 4.20 GB, best 1.23 GB/s", or "READ latency,
+ * 8, 2.1 MB, lowest mean 12.30 us". At least one test has been added.
+ */
+#define SESSION_TESTS_TEXT 160
+void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT]);
+
+#endif

@@ -1,0 +1,147 @@
+/* `rdma-server status` with servers that answer, do not answer, or answer nonsense. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "serve/status-query.h"
+#include "serve/status.h"
+#include "tests/unit/base/output-fixture.h"
+#include "tests/unit/unit.h"
+
+/* No other test and hardly any server uses it. */
+#define PORT 51
+
+/* What the fake server says to whoever connects; NULL: it never says anything. */
+static const char *says;
+static bool json;
+static int listener;
+
+/* Answers everyone, until the process ends. */
+static void *answer(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		int connection = accept(listener, NULL, NULL);
+
+		if (!says)
+			continue;
+		if (write(connection, says, strlen(says)) < 0)
+			return NULL;
+		close(connection);
+	}
+}
+
+static int ask(void)
+{
+	const struct options options = {.port = PORT, .json = json};
+	struct output output = {.program = "prog", .quiet = json};
+	pthread_t thread;
+
+	listener = status_open(PORT);
+	if (listener < 0 || fcntl(listener, F_SETFL, 0) ||
+		pthread_create(&thread, NULL, answer, NULL))
+		return 99;
+	return (int)output_finish(&output, status_query(&options, &output));
+}
+
+/* Also closes its socket. */
+static int ask_without_a_server(void)
+{
+	const struct options options = {.port = PORT, .json = json};
+	const struct output output = {.program = "prog", .quiet = json};
+
+	return (int)output_finish(&output, status_query(&options, &output));
+}
+
+/* Runs ask() with a server that says this, and checks what was printed. */
+static void check(const char *what, int status, const char *out, const char *error)
+{
+	says = what;
+	run(ask, NULL);
+	assert_string_equal(printed.out, out);
+	if (*error)
+		assert_non_null(strstr(printed.error, error));
+	else
+		assert_string_equal(printed.error, "");
+	assert_int_equal(printed.status, status);
+}
+
+static void prints_what_a_server_answers(void **state)
+{
+	(void)state;
+	json = false;
+	check("{\"version\":\"0.3.0\",\"pid\":42,\"port\":51,\"mode\":\"any\",\"stopping\":false,"
+	      "\"seconds\":3.5,\"memory_used\":29900000,\"memory\":33300000,\"client_count\":1203,"
+	      "\"clients\":[{\"peer\":\"192.0.2.7:40312\",\"kind\":\"exchange\",\"state\":"
+	      "\"exchanging\",\"mode\":\"write\",\"device\":\"mlx5_0\",\"moved\":1200000000,"
+	      "\"total\":4100000000},{\"peer\":\"192.0.2.8:1\",\"kind\":\"exchange\",\"state\":"
+	      "\"connecting\",\"mode\":\"read\",\"device\":\"mlx5_0\",\"moved\":0,\"total\":null},"
+	      "{\"peer\":\"192.0.2.9:51234\",\"kind\":\"measurement\",\"state\":null,\"mode\":null,"
+	      "\"device\":null,\"moved\":0,\"total\":null}],\"totals\":{\"text\":"
+	      "\"served 2 exchanges in 3.5 s\"}}",
+		STATUS_OK,
+		"rdma-server 0.3.0, port 51, pid 42, mode any: 1,203 clients.\n"
+		"  192.0.2.7:40312        write mlx5_0     exchanging 1.20 GB of 4.10 GB\n"
+		"  192.0.2.8:1            read  mlx5_0     connecting 0 B\n"
+		"  192.0.2.9:51234        measurement\n"
+		"  and 1,200 more\n"
+		"served 2 exchanges in 3.5 s.\n"
+		"memory for connections: 29.9 MB of 33.3 MB.\n",
+		"");
+}
+
+/* Any process can take such an address. */
+static void trusts_no_answer(void **state)
+{
+	(void)state;
+	json = false;
+	check("{}", STATUS_OK,
+		"rdma-server , port 0, pid 0, mode : 0 clients.\n.\n"
+		"memory for connections: 0 B.\n",
+		"");
+	check("{\"version\":\"\\u001b[31m\",\"clients\":[3,{\"mode\":[],\"peer\":{}}],"
+	      "\"totals\":7,\"client_count\":-1}",
+		STATUS_OK,
+		"rdma-server \\x1b[31m, port 0, pid 0, mode : 0 clients.\n"
+		"                         \n"
+		"                                                     0 B\n"
+		".\nmemory for connections: 0 B.\n",
+		"");
+	check("[]", STATUS_FAILED, "", "sent no valid answer");
+	check("nonsense", STATUS_FAILED, "", "sent no valid answer");
+	check("", STATUS_FAILED, "", "answers only root and the user that runs it");
+}
+
+static void does_not_wait_for_ever(void **state)
+{
+	(void)state;
+	json = false;
+	check(NULL, STATUS_FAILED, "", "does not answer: it is stopped or very busy");
+}
+
+static void says_that_there_is_no_server(void **state)
+{
+	(void)state;
+	json = false;
+	run(ask_without_a_server, NULL);
+	assert_string_equal(printed.error,
+		"prog: no rdma-server is running on port 51 in this network namespace\n");
+	assert_int_equal(printed.status, STATUS_CONNECT);
+	json = true;
+	run(ask_without_a_server, NULL);
+	assert_non_null(strstr(printed.out, "\"verdict\":\"absent\""));
+	assert_non_null(strstr(printed.out, "\"servers\":[]"));
+	assert_int_equal(printed.status, STATUS_CONNECT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_what_a_server_answers),
+		cmocka_unit_test(trusts_no_answer),
+		cmocka_unit_test(does_not_wait_for_ever),
+		cmocka_unit_test(says_that_there_is_no_server),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
