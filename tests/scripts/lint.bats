@@ -202,3 +202,40 @@ comments() {
 	run scripts/lint cppcheck
 	finds 'no file matches *.c'
 }
+
+# A copy of the script, in a repository of these files.
+lint_repository() {
+	mkdir scripts
+	cp "$top/scripts/lint" scripts
+	git init -q .
+	git add .
+	git -c user.name=t -c user.email=t@example.org commit -q -m start
+}
+
+@test "--since: cppcheck reads only the changed files, and the modules of changed headers" {
+	lint_repository
+	echo >>lower/lower.h
+	echo 'int alone(void);' >alone.h
+	printf '#include "alone.h"\nint new(void) { return alone(); }\n' >new.c
+	run scripts/lint --since HEAD cppcheck
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '(2 files)$' <<<"$output")" -eq 1 ]
+	sed -i 's/return 1/int x[2]; x[2] = 0; return x[2]/' lower/lower.c
+	run scripts/lint --since HEAD cppcheck
+	finds_line='lower/lower.c:2: arrayIndexOutOfBounds'
+	[ "$status" -eq 1 ]
+	grep -q -F "$finds_line" <<<"$output"
+	git add . && git -c user.name=t -c user.email=t@example.org commit -q -m wrong
+	run scripts/lint --since HEAD cppcheck
+	[ "$status" -eq 0 ]
+	grep -q -x 'no C file differs from HEAD' <<<"$output"
+}
+
+@test "--since: no revision" {
+	lint_repository
+	run scripts/lint --since nothing
+	[ "$status" -eq 2 ]
+	[ "$output" = "lint: 'nothing' is no revision that git knows (see lint --help)" ]
+	run scripts/lint --since
+	[ "$status" -eq 2 ]
+}
