@@ -75,6 +75,8 @@ wait_line() { wait_until grep -q -e "$2" "$1"; }
 has() { grep -q -e "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"; }
 has_not() { ! grep -q -e "$2" "$1" || fail "'$2' in $1: $(cat "$1")"; }
 
+is_empty() { [ ! -s "$1" ] || fail "$1 is not empty: $(cat "$1")"; }
+
 # count FILE PATTERN N: exactly N lines in the file match.
 count() {
 	local n

@@ -34,7 +34,7 @@ cq_threads() { threads_named 'cq-*'; }
 	has "$OUT" '^40 verified, 0 failed$'
 	has "$DIR/other" '^40 verified, 0 failed$'
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "--device restricts the server to one device" {
@@ -72,7 +72,7 @@ server_has_stopped() {
 	delete_second
 	expect 0 client write "$SECOND" "$PORT"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "the device of an idle server is removed: the server stops and names the cause" {

@@ -89,7 +89,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	clean
 	expect 0 client read "$ADDRESS" "$PORT"
 	stop_server
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 }
 
 @test "4 diagnoses run concurrently; a fifth is refused with the reason" {

@@ -11,7 +11,7 @@ load diagnose
 	start_server any
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	[ "$(wc -l <"$OUT")" -le 24 ] || fail "$(cat "$OUT")"
 	has_not "$OUT" 'GID\| rdma mtu \|rdma_cm'
 	diagnose 0 --verbose "$ADDRESS" "$PORT"
@@ -28,7 +28,7 @@ load diagnose
 	wait_line "$LOG" '^peer disconnected.$'
 	stop_server
 	count "$LOG" '^received connection request.$' 2
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 }
 
 @test "a server whose --timeout is too short for exchanges can still be diagnosed" {
@@ -36,7 +36,7 @@ load diagnose
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
 	stop_server
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 }
 
 @test "a diagnosis over IPv6" {
@@ -60,7 +60,7 @@ load diagnose
 		has "$OUT" '^ *clients  *-  *0 of 2048 *$'
 		has_not "$OUT" '^ *max size '
 		stop_server
-		[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+		is_empty "$ERRORS"
 	done
 	start_server --max-size 10K any
 	diagnose 0 --verbose "$ADDRESS" "$PORT"
@@ -87,16 +87,16 @@ load diagnose
 	iwarp || jq -e '.checks[1].state == "ok"
 		and .counters.here.out_of_order == 0 and .counters.there.all.rcvd_pkts > 0' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	expect 0 client --json --verbose diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
 	has "$ERR" '^verdict: RDMA works'
 	expect 0 client --json --quiet diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	expect 0 client --quiet diagnose "$ADDRESS" "$PORT"
 	[ ! -s "$OUT" ]
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	stop_server
 	expect 3 client --json --quiet diagnose "$ADDRESS" "$PORT"
 	jq -e '.status == 3 and .checks[6].state == "failed" and .checks[6].guess == false

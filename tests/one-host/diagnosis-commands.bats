@@ -60,7 +60,7 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	command:region:answer
 	command:facts:answer
 	END
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 	expect 0 client diagnose "$ADDRESS" "$PORT"
 	stop_server
 }
@@ -75,7 +75,7 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	# The server completes its part of the test although COMMAND_END follows at once.
 	has "$OUT" '^result: 16 operations, 0 wrong$'
 	wait_until no_control_session
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 	stop_server
 }
 
@@ -159,7 +159,7 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	control_peer $steps ${steps//command:facts/receive} disconnect >"$OUT"
 	count "$OUT" '^received facts done$' 12
 	stop_server
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 }
 
 @test "a stopping server lets diagnoses finish; a second signal aborts them" {

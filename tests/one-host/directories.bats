@@ -105,7 +105,7 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 	"$PAIR_BIN/rdma-client" --input "$DIR/from/tree" write "$ADDRESS" "$PORT" > >(cat >"$OUT") 2> >(cat >"$ERR") &
 	CLIENTS=($!)
 	wait_until lines "$ERRORS" "^rdma-server: 0 %  .*B $total" 3
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	kill -INT "${CLIENTS[0]}"
 	exits_with 130 "${CLIENTS[0]}"
 	has_not "$ERR" ' left'

@@ -52,8 +52,8 @@ default_run() { # MODE VERB
 	diff <(client_lines "$2" "message from passive/server side with pid $SERVER" "$1") <(in_order "$OUT")
 	wait_line "$LOG" 'peer disconnected.'
 	diff <(server_lines "$2" "message from active/client side with pid $pid" "$1") <(in_order "$LOG")
-	[ ! -s "$ERR" ]
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERR"
+	is_empty "$ERRORS"
 	stop_server
 }
 
@@ -118,7 +118,7 @@ default_run() { # MODE VERB
 	printf '%s\n' '127.0.0.1 two.test' "$ADDRESS two.test" >>/etc/hosts
 	start_server any
 	expect 0 client write two.test "$PORT"
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	stop_server
 }
 
@@ -172,10 +172,10 @@ default_run() { # MODE VERB
 	start_server --quiet write
 	expect 0 client --quiet write "$ADDRESS" "$PORT"
 	[ ! -s "$OUT" ]
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	stop_server
 	[ ! -s "$LOG" ]
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 # bats test_tags=portable

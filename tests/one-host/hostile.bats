@@ -306,7 +306,7 @@ two_peers() {
 	wait_line "$OUT" here
 	MARK=$SECONDS
 	wait_until has_waited 3
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill_peers
 	wait_line "$ERRORS" 'exchange with .* failed'
@@ -325,7 +325,7 @@ two_peers() {
 		expect 0 client "$mode" "$ADDRESS" "$PORT"
 	done
 	# On iWARP, the flood ends their own connections.
-	iwarp || [ ! -s "$ERRORS" ]
+	iwarp || is_empty "$ERRORS"
 	kill_peers
 	stop_server
 }

@@ -39,7 +39,7 @@ exchange_files() {
 	done
 	has_small_peak "$SERVER"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "50 MB in both directions at once within 32 MiB of memory, both modes" {

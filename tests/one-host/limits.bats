@@ -51,7 +51,7 @@ all_slots_work() {
 	wait_line "$OUT" 'server is full'
 	kill_clients "${CLIENTS[0]}"
 	exits_with 0 "$pid"
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	kill_clients "${CLIENTS[1]}"
 	all_slots_work 2
 	stop_server
@@ -189,7 +189,7 @@ feed() {
 	client --timeout 3 --message late write "$ADDRESS" "$PORT" >"$DIR/full" 2>&1 7>&- || got=$?
 	[ $got -eq 3 ] || fail "exit $got: $(cat "$DIR/full")"
 	has "$DIR/full" "$FULL"
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	kill "$feeder"
 	wait "$feeder" || true
 	exec 7>&-
@@ -206,7 +206,7 @@ feed() {
 	expect_error 3 "$FULL_ADDRESS" client --timeout 2 write "$ADDRESS" "$PORT"
 	has "$OUT" '^server is full; retrying.$'
 	expect 0 client --source "$SECOND" write "$ADDRESS" "$PORT"
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	kill -0 "${CLIENTS[0]}" "${CLIENTS[1]}"
 	kill_clients "${CLIENTS[0]}"
 	expect 0 client --timeout 60 write "$ADDRESS" "$PORT"
@@ -261,7 +261,7 @@ feed() {
 		start_server --max-size 10K --output "$DIR/in/" $mode
 		expect_error 3 "the server at $ADDRESS:$PORT accepts at most 10240 bytes from a client; send less" \
 			client --input "$DIR/large" $mode "$ADDRESS" "$PORT"
-		[ ! -s "$ERRORS" ]
+		is_empty "$ERRORS"
 		is_empty "$DIR/in"
 		pipe_to expect 4 client --input - $mode "$ADDRESS" "$PORT"
 		cat "$DIR/large" >"$DIR/pipe"

@@ -31,7 +31,7 @@ has_not_grown() {
 	wait_until state_is "$before" || fail "before $before, after $(state)"
 	has_not_grown "$memory"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "100 clients at once" {
@@ -48,7 +48,7 @@ has_not_grown() {
 	wait_until count "$LOG" '^peer disconnected.$' "$n"
 	count "$LOG" '^remote buffer: message from active/client side with pid' "$n"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "1,000 concurrent exchanges from one process, then 2,000 with 20 at a time" {
@@ -66,7 +66,7 @@ has_not_grown() {
 	wait_until state_is "$before"
 	has_not_grown "$memory"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "SIGTERM under load: running exchanges finish, new clients are refused" {
@@ -78,7 +78,7 @@ has_not_grown() {
 	wait "$PEER" || true
 	# Clients failed only while connecting, never during an exchange.
 	has_not "$ERR" 'exchange with .* failed'
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 }
 
 enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SCALE)) ]; }

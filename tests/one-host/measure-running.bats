@@ -114,7 +114,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 		assert_json '.results[0].here.seconds >= 3'
 	done
 	stop_server
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 }
 
 @test "--iterations may take longer than --timeout" {
@@ -126,7 +126,7 @@ refuses_clients() { ! client --timeout 2 write "$ADDRESS" "$PORT"; }
 	document 0 bandwidth --timeout 2 --iterations $((per_second * 4)) --size 64K
 	assert_json ".results[0].here.operations == $((per_second * 4))"
 	stop_server
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 }
 
 @test "too little locked memory: the message names the limit and the remedy" {

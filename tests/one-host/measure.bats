@@ -22,7 +22,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 		has "$OUT" '^local counters: '
 		has "$OUT" 'remote counters: '
 		has "$OUT" '^best rate: [1-9][0-9.]* MB/s at size 64K$'
-		[ ! -s "$ERR" ] || fail "$(cat "$ERR")"
+		is_empty "$ERR"
 		measure 0 latency --iterations 200 --verbose
 		has "$OUT" "^${MODE^^} latency from $us to $us, 20"
 		has "$OUT" '^ *8  *[0-9.]* .* 200$'
@@ -219,7 +219,7 @@ damaged() {
 	done
 	measure 0 bandwidth --iterations 5 --quiet
 	[ ! -s "$OUT" ]
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	document 0 bandwidth --iterations 5 --quiet
 	[ "$(wc -l <"$OUT")" -eq 1 ]
 	stop_server
@@ -233,7 +233,7 @@ damaged() {
 		[ "$(cut -d , -f 1 "$OUT" | paste -s)" = $'size_bytes\t1024\t2048\t4096' ] ||
 			fail "$(cat "$OUT")"
 		[ "$(awk -F , '{ print NF }' "$OUT" | sort -u)" = 20 ]
-		[ ! -s "$ERR" ]
+		is_empty "$ERR"
 		measure 0 latency --iterations 5 --csv
 		has "$OUT" '^8,[a-z]*,5,[1-9][0-9]*,'
 	done

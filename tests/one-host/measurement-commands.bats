@@ -103,7 +103,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	END
 	good_was_served
 	wait_until no_control_session
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
 }
@@ -130,7 +130,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:direction=2:ops=100 receive keepalive command:end receive
 	END
 	wait_until no_control_session
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 	stop_server
 }
 
@@ -223,7 +223,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 		has "$OUT" '^result: 1 operations, 1 wrong$'
 	fi
 	wait_until no_control_session
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 	stop_server
 }
 

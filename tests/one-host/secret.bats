@@ -39,7 +39,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	done
 	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, Poly1305-BLAKE2b [0-9a-f]*\.$' 2
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "a wrong secret and no secret get the same answer and change nothing" {
@@ -71,7 +71,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	has "$ERR" 'client and server do not have the same secret'
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	# Servers that accept anyway, with and without a hello, or that disconnect.
 	local kind
 	for kind in ours none; do
@@ -215,7 +215,7 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	start_server --secret-file "$OURS" any
 	expect 0 client --secret-file "$OURS" diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^connection *ok .*, mutually authenticated$'
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	output_without_ports | grep -A3 '^connection' | sed 's/[0-9]* ms//' >"$DIR/missing"
 	has "$DIR/missing" 'failed *client and server do not have the same secret'
@@ -241,7 +241,7 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 	has "$OUT" '^this host   failed  .*none: No such file or directory'
 	expect 1 client --secret-file "$DIR/none" diagnose --json "$ADDRESS" "$PORT"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	listening_peer --hello diagnosis --secret "$OURS" -- receive reply closed
 	expect 3 client --secret-file "$OURS" diagnose "$ADDRESS" "$PEER_PORT"
 	has "$OUT" 'failed *client and server do not have the same secret'

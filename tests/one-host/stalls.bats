@@ -31,7 +31,7 @@ load streams
 		exits_with 0 "${CLIENTS[0]}"
 		[ "$(cat "$DIR/in/fifo")" = firstsecond ]
 		stop_server
-		[ ! -s "$ERRORS" ]
+		is_empty "$ERRORS"
 		rm "$DIR/in/fifo" "$DIR/fifo"
 	done
 }

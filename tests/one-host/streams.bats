@@ -30,7 +30,7 @@ exchange_sizes() {
 		exchange_files read "${!i}" "${@:n-i+1:1}"
 	done
 	stop_server
-	[ ! -s "$ERRORS" ] || fail "$(cat "$ERRORS")"
+	is_empty "$ERRORS"
 	# This must be the server's line for the last file.
 	has "$LOG" "^received $DIR/in/up.${!n} from $ADDRESS:[0-9]*: ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}")\.\$"
 }
@@ -61,7 +61,7 @@ one_way() {
 		one_way read $size
 	done
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	start_server "${SMALL[@]}" --input "$DIR/up" any
 	for size in 1 61439 61440 61441 65536; do
 		make_file "$DIR/up" $size
@@ -71,7 +71,7 @@ one_way() {
 		done
 	done
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "the ends may differ in chunk, buffer and depth" {
@@ -90,7 +90,7 @@ one_way() {
 		done
 	done
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 # refused_plans PATTERN CLIENT-ARGUMENT...: the server refuses the client in both modes before data
@@ -135,7 +135,7 @@ stop_after_refusals() {
 	expect 0 client --message 'a note' write "$ADDRESS" "$PORT"
 	printf 'a note\0' | cmp - "$DIR/in/"*
 	stop_after_refusals 'the server has no --input'
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 	# A client that only fetches the server's file stores nothing there.
 	rm "$DIR/in/"*
 	start_server --input "$DIR/data" --output "$DIR/in/" any
@@ -164,7 +164,7 @@ stop_after_refusals() {
 	expect 0 client --input "$DIR/short" write "$ADDRESS" "$PORT"
 	wait_line "$LOG" "^message from $ADDRESS:[0-9]*: two\\\\x0alines\$"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 # bats test_tags=portable
@@ -231,7 +231,7 @@ stop_after_refusals() {
 	count "$DIR/nameless" . 2
 	folder_is "$DIR/a" b b/in b/in/{plain,up,_hidden,absolute,_rf,"$long",new_line,'_[31m','sp ace'}
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 # bats test_tags=portable
@@ -294,7 +294,7 @@ stop_after_refusals() {
 		cmp "$DIR/noise.1" "$DIR/got.$i"
 	done
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 # bats test_tags=portable
@@ -402,7 +402,7 @@ stop_after_refusals() {
 		hash=$(hash_of "$DIR/data")
 		expect 0 client --json --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		[ "$(wc -l <"$OUT")" -eq 1 ]
-		[ ! -s "$ERR" ]
+		is_empty "$ERR"
 		has "$OUT" '"command":"'$mode'".*"status":0,"verdict":"verified","message":null,"error":null,"mode":"'$mode'"'
 		has "$OUT" '"sent":{"bytes":200000,"resumed_at":0,"hash":"'"$hash"'"'
 	done

@@ -447,7 +447,7 @@ refusing_peer() { # REASON
 	good_was_served
 	expect 0 client write "$ADDRESS" "$PORT"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "unavailable ports and addresses" {

@@ -15,7 +15,7 @@ with_our_server() { # MODE [MODE-OF-THE-SERVER [CLIENTS]]
 	wait_until count "$LOG" '^peer disconnected.$' "$clients"
 	count "$LOG" '^not verified: .* is a tutorial program\.$' "$clients"
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 with_our_client() { # MODE
@@ -27,7 +27,7 @@ with_our_client() { # MODE
 		has "$OUT" "^not verified: $ADDRESS:$PEER_PORT is a tutorial program\.\$"
 		wait "$PEER"
 		has "$DIR/peer" '^remote buffer: message from active/client side with pid'
-		[ ! -s "$ERR" ]
+		is_empty "$ERR"
 	done
 }
 
@@ -45,7 +45,7 @@ with_our_client() { # MODE
 	misbehaving_peer --hello none-read "$ADDRESS" "$PORT" mr get 'done' get sent read disconnect >"$OUT"
 	has "$OUT" '^read: read me late$'
 	stop_server
-	[ ! -s "$ERRORS" ]
+	is_empty "$ERRORS"
 }
 
 @test "a tutorial peer with one posted receive is sent only one message at a time" {

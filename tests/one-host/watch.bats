@@ -31,7 +31,7 @@ start_watching() {
 stop_watching() {
 	kill -INT "$WATCHER"
 	exits_with 130 "$WATCHER"
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 }
 
 # says N WORDS: N lines with a timestamp and these words have been printed.

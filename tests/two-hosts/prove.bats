@@ -27,7 +27,7 @@ valid() {
 @test "prove: every check passes, both hosts are described, and nothing is left behind" {
 	start_shell
 	(prove --ssh tests/two-hosts/far-shell host1 >"$OUT" 2>"$ERR") || fail "$(cat "$OUT" "$ERR")"
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	report_has '.verdict == "passed" and all(.checks[]; .result == "passed")'
 	report_has '[.checks[].documents[] | select(.sent) | .secret] | length > 4 and all'
 	report_has '.here.host == "host2" and .there.host == "host1" and .host == "host1"'
@@ -68,7 +68,7 @@ prove_by_hand() { prove --no-ssh --exchanges 1 --clients 1 --size 10 "$HOST1"; }
 	has "$FAR/hand.out" 'scripts/prove --no-ssh --port 7500 --seconds 5 --size 10 HOST$'
 	has "$FAR/hand.out" "^addresses: .*$HOST1"
 	(prove_by_hand >"$OUT" 2>"$ERR") || fail "$(cat "$OUT" "$ERR")"
-	[ ! -s "$ERR" ]
+	is_empty "$ERR"
 	report_has '.verdict == "passed" and all(.checks[]; .result == "passed")'
 	report_has '[.checks[].documents[] | select(.sent) | .secret] | length > 4 and (any | not)'
 	report_has '.here.host == "host2" and .there.host == "host1" and .host == .address'
