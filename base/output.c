@@ -510,20 +510,82 @@ static size_t breakable_size(const char *line, size_t most)
 	return size;
 }
 
-void output_long_line(const struct output *output, const char *line)
+/*
+ * Finds what a part of a result says about verification: at its start or after a comma.
+ * Returns its length, 0: nothing, with its place and color.
+ */
+static size_t find_verdict(const char *part, const char **place, enum output_color *color)
+{
+	static const struct {
+		const char *text;
+		enum output_color color;
+	} verdicts[] = {{"not verified", OUTPUT_YELLOW}, {"verified", OUTPUT_GREEN},
+		{"incomplete", OUTPUT_YELLOW}};
+	const char *next = part;
+
+	while (next) {
+		for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
+			if (strncmp(next, verdicts[i].text, strlen(verdicts[i].text)) == 0) {
+				*place = next;
+				*color = verdicts[i].color;
+				return strlen(verdicts[i].text);
+			}
+		next = strstr(next, ", ");
+		if (next)
+			next += 2;
+	}
+	return 0;
+}
+
+/* Prints a part of a result, after this many blanks. */
+static void print_result(const struct output *output, int indent, const char *part, size_t size)
+{
+	enum output_color color = OUTPUT_PLAIN;
+	const char *place;
+	char *line;
+	size_t length;
+
+	if (asprintf(&line, "%*s%.*s", indent, "", (int)size, part) < 0)
+		return;
+	length = find_verdict(line + indent, &place, &color);
+	output_colored_line(output, line, length ? (size_t)(place - line) : 0, length, color);
+	free(line);
+}
+
+/* Orders the steps of all clients, and their results. */
+static pthread_mutex_t step_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Prints the client's name if the last step was of another. Called with the lock held. */
+static void print_peer(const struct output *output, const char *peer)
+{
+	static char last[ADDRESS_TEXT_SIZE];
+
+	if (!peer || strcmp(peer, last) == 0)
+		return;
+	snprintf(last, sizeof(last), "%s", peer);
+	output_line(output, "client %s:", peer);
+}
+
+void output_result(const struct output *output, const char *peer, const char *line)
 {
 	size_t columns = output_columns(output), size;
 	int indent = 0;
 
+	if (output->quiet)
+		return;
+	pthread_mutex_lock(&step_lock);
+	if (!output->brief)
+		print_peer(output, peer);
 	while (columns > 2 && (size_t)indent + strlen(line) > columns) {
 		size = breakable_size(line, columns - (size_t)indent);
 		if (size == 0)
 			break;
-		output_line(output, "%*s%.*s", indent, "", (int)size, line);
+		print_result(output, indent, line, size);
 		line += size + 1;
 		indent = 2;
 	}
-	output_line(output, "%*s%s", indent, "", line);
+	print_result(output, indent, line, strlen(line));
+	pthread_mutex_unlock(&step_lock);
 }
 
 void output_line_warning(const struct output *output, const char *format, ...)
@@ -539,21 +601,16 @@ void output_line_warning(const struct output *output, const char *format, ...)
 
 void output_step(const struct output *output, const char *peer, const char *format, ...)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char last[ADDRESS_TEXT_SIZE]; /* the client of the last step */
 	va_list args;
 
 	if (output->quiet || output->brief)
 		return;
-	pthread_mutex_lock(&lock);
-	if (peer && strcmp(peer, last) != 0) {
-		snprintf(last, sizeof(last), "%s", peer);
-		output_line(output, "client %s:", peer);
-	}
+	pthread_mutex_lock(&step_lock);
+	print_peer(output, peer);
 	va_start(args, format);
 	print_line(output, LOG_INFO, format, args);
 	va_end(args);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&step_lock);
 }
 
 void output_detail(const struct output *output, const char *format, ...)

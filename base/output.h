@@ -72,10 +72,12 @@ void output_colored_line(const struct output *output, const char *line, size_t s
 	enum output_color color);
 
 /*
- * Prints a line of the exchange that, on a terminal where it does not fit, continues below after a
- * comma or colon.
+ * Prints the result of an exchange or a test. What it says about verification is colored:
+ * "verified" is green, "not verified" and "incomplete" are yellow. On a terminal where the line does
+ * not fit, it continues below after a comma or colon. peer: as in output_step(), but the line is
+ * printed even if the transcript is omitted.
  */
-void output_long_line(const struct output *output, const char *line);
+void output_result(const struct output *output, const char *peer, const char *line);
 
 /* The columns of the terminal that the lines of the exchange go to; 0: they go elsewhere. */
 unsigned int output_columns(const struct output *output);

@@ -272,7 +272,7 @@ static void print_summary(const struct output *output, const struct report *repo
 		return;
 	report_summary(text, sizeof(text) - 1, report, sent);
 	text_append(text, sizeof(text), ".");
-	output_long_line(output, text);
+	output_result(output, NULL, text);
 }
 
 /* Prints the result of an exchange of messages. Tutorial programs send no verdict. */
@@ -282,16 +282,15 @@ static void print_messages(const struct connection *connection, const struct rep
 	char text[256], device[MESSAGE_DEVICE_SIZE];
 
 	if (!connection->mover->rules->verdicts) {
-		output_step(output, connection_client(connection),
-			"not verified: %s is a tutorial program.", connection->peer);
+		snprintf(text, sizeof(text), "not verified: %s is a tutorial program.",
+			connection->peer);
+		output_result(output, connection_client(connection), text);
 		return;
 	}
 	connection_name_device(connection, device);
-	report_messages(text, sizeof(text), report, device);
-	if (output->brief)
-		output_line(output, "%s.", text);
-	else
-		output_step(output, connection_client(connection), "%s.", text);
+	report_messages(text, sizeof(text) - 1, report, device);
+	text_append(text, sizeof(text), ".");
+	output_result(output, connection_client(connection), text);
 }
 
 /* Copies what the tree consists of; incomplete, these are only the files that have begun. */

@@ -134,10 +134,11 @@ static void prints_a_long_line_whole(void **state)
 
 static int print_lines_that_wrap(void)
 {
-	output_long_line(&plain, SENT);
-	output_long_line(&plain, "short, and sweet");
-	output_long_line(&plain, "a line without a place where it could be broken in two");
-	output_long_line(&quiet, SENT);
+	output_set_coloring(OUTPUT_COLOR_NEVER);
+	output_result(&plain, NULL, SENT);
+	output_result(&plain, NULL, "short, and sweet");
+	output_result(&plain, NULL, "a line without a place where it could be broken in two");
+	output_result(&quiet, NULL, SENT);
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
@@ -168,6 +169,30 @@ static void breaks_long_lines_on_a_terminal(void **state)
 	run(print_lines_that_wrap, NULL);
 	snprintf(expected, sizeof(expected), "%s\nshort, and sweet\n%s", SENT, unbroken);
 	assert_string_equal(printed.out, expected);
+}
+
+static int print_verdicts(void)
+{
+	output_set_coloring(OUTPUT_COLOR_ALWAYS);
+	output_result(&plain, NULL, "sent verified.txt to h:1: 5 bytes in 1 ms, verified, XXH3 00");
+	output_result(&plain, NULL, "received x from h:1: 5 bytes in 1 ms, incomplete.");
+	output_result(&plain, "h:1", "verified both ways");
+	output_result(&plain, "h:1", "not verified: h is a tutorial program.");
+	output_result(&plain, NULL, "best rate");
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+static void verdicts_are_colored(void **state)
+{
+	(void)state;
+	run(print_verdicts, NULL);
+	assert_string_equal(printed.out,
+		"sent verified.txt to h:1: 5 bytes in 1 ms, \033[32mverified\033[m, XXH3 00\n"
+		"received x from h:1: 5 bytes in 1 ms, \033[33mincomplete\033[m.\n"
+		"client h:1:\n"
+		"\033[32mverified\033[m both ways\n"
+		"\033[33mnot verified\033[m: h is a tutorial program.\n"
+		"best rate\n");
 }
 
 /* Without a free descriptor the output thread cannot start. */
@@ -472,6 +497,7 @@ int main(void)
 		cmocka_unit_test(reports_lost_output),
 		cmocka_unit_test(succeeds_with_nothing_to_print),
 		cmocka_unit_test(breaks_long_lines_on_a_terminal),
+		cmocka_unit_test(verdicts_are_colored),
 		cmocka_unit_test(does_not_mix_lines_from_threads),
 		cmocka_unit_test(keeps_lines_for_a_paused_reader),
 		cmocka_unit_test(gives_up_on_a_stopped_reader),

@@ -30,6 +30,7 @@ static const struct producer {
 	{"output_line", 1, "", NULL},
 	{"output_line_warning", 1, "", NULL},
 	{"output_step", 2, "", NULL},
+	{"output_result", 2, "", NULL},
 	{"client_log_step", 2, "", NULL},
 	{"show_step", 1, "", NULL},
 	{"check_list_skip", 2, "", NULL},
