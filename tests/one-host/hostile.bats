@@ -414,7 +414,7 @@ two_peers() {
 
 @test "unterminated remote text with control characters is printed bounded and escaped" {
 	start_server any
-	misbehaving_peer --size 1024 "$ADDRESS" "$PORT" mr get write:wild 'done' get verdict get disconnect
+	misbehaving_peer --size 1024 "$ADDRESS" "$PORT" mr get write:wild 'done' get verdict get sent disconnect
 	wait_line "$LOG" '^remote buffer: '
 	stop_server
 	[ "$(grep -c '[^ -~]' "$LOG")" -eq 0 ]

@@ -223,7 +223,7 @@ stop_after_refusals() {
 	long=$(printf '%255s' '' | tr ' ' n)
 	for name in plain ../../up .hidden /etc/absolute -rf a/ .. "$long" $'new\nline' $'\e[31m' 'sp ace'; do
 		misbehaving_peer --name "$name" "$ADDRESS" "$PORT" mr get write 'done' get verdict get \
-			disconnect
+			sent disconnect
 	done
 	# Two of them have no usable name, so their files are named after the peer.
 	wait_until count "$LOG" "^received $DIR/a/b/in/.* from " 11
