@@ -149,6 +149,7 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 	char resumed[48] = "", more[40] = "", files[FILES_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(stream, report->seconds);
+	const struct mode *mode = report->mode ? mode_by_name(report->mode) : NULL;
 
 	if (stream->path)
 		text_escape_utf8(path, stream->path, strnlen(stream->path, PATH_SHOWN_MAX));
@@ -173,9 +174,10 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			stream->from, stream->from == 1 ? "" : "s", end);
 	if (stream->from > 0)
 		snprintf(resumed, sizeof(resumed), ", resumed at byte %" PRIu64, stream->from);
-	return snprintf(text, size, "%s %s%s%s %s %s: %" PRIu64 " byte%s%s in %s%s%s, %s", verb,
+	return snprintf(text, size, "%s %s%s%s %s %s: %" PRIu64 " byte%s%s%s%s in %s%s%s, %s", verb,
 		path, more, files, sent ? "to" : "from", report->peer ? report->peer : "the peer",
-		stream->bytes, stream->bytes == 1 ? "" : "s", moved,
+		stream->bytes, stream->bytes == 1 ? "" : "s", moved, mode ? " by " : "",
+		mode ? mode->operation : "",
 		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, resumed,
 		end);
 }
@@ -188,7 +190,7 @@ int report_messages(char *text, size_t size, const struct report *report, const 
 	if (report->peer_device)
 		snprintf(there, sizeof(there), ", %s there", report->peer_device);
 	return snprintf(text, size, "verified both ways by %s with %s in %s: %s here%s",
-		mode && mode->reads ? "READ" : "WRITE", report->peer ? report->peer : "the peer",
+		mode ? mode->operation : "WRITE", report->peer ? report->peer : "the peer",
 		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), device,
 		there);
 }

@@ -57,8 +57,8 @@ struct json_object *report_json(const struct report *report);
 /*
  * Formats the summary of one direction, without the final period:
  *
- *   received in/big.iso from 192.0.2.1:40312: 209715200 bytes (209.7 MB) in 2.5 s, 83.6 MB/s, XXH3
- *   0123...cdef
+ *   received in/big.iso from 192.0.2.1:40312: 209715200 bytes (209.7 MB) by WRITE in 2.5 s,
+ *   83.6 MB/s, verified, XXH3 0123...cdef
  *
  * on one line. If there is no digest, "incomplete" replaces it. A resumed transfer adds where it
  * started; "already there" replaces the verb if the receiver had the whole file. `sent` selects the

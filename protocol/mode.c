@@ -5,11 +5,11 @@
 #include "protocol/mode.h"
 
 static const struct mode modes[MODE_COUNT] = {
-	[MODE_WRITE] = {MODE_WRITE, "write", false, "writing message to"},
-	[MODE_READ] = {MODE_READ, "read", true, "reading message from"},
+	[MODE_WRITE] = {MODE_WRITE, "write", "WRITE", false, "writing message to"},
+	[MODE_READ] = {MODE_READ, "read", "READ", true, "reading message from"},
 };
 
-const struct mode mode_any = {MODE_ANY, "any", false, NULL};
+const struct mode mode_any = {MODE_ANY, "any", NULL, false, NULL};
 
 const struct mode *mode_by_name(const char *name)
 {

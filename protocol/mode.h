@@ -22,6 +22,7 @@ enum mode_number {
 struct mode {
 	enum mode_number number; /* value on the wire */
 	const char *name;        /* name on the command line */
+	const char *operation;   /* that moves the data, as people write it: "WRITE" */
 	bool reads;              /* data moves by RDMA READ, otherwise by WRITE */
 	const char *doing;       /* phrase of the tutorial's output: "writing message to" ... */
 };
