@@ -102,6 +102,12 @@ static int create_hidden(struct plot *plot)
 	return descriptor;
 }
 
+#define NOT_INSTALLED \
+	"gnuplot is not installed; install gnuplot-nox (Debian, Ubuntu) or gnuplot (Fedora)"
+
+/* The status of a child that could not execute its program: posix_spawn(3). */
+#define NOT_EXECUTED 127
+
 static int cannot_draw(struct failure *failure, enum phase phase, const struct plot *plot,
 	int error, const char *reason)
 {
@@ -133,13 +139,11 @@ int plot_begin(struct plot *plot, const char *file, struct failure *failure)
 		return 0;
 	clean(plot);
 	return cannot_draw(failure, PHASE_START, plot, error,
-		error == ENOENT ? "gnuplot is not installed; install gnuplot-nox (Debian, Ubuntu) "
-				  "or gnuplot (Fedora)"
-				: strerror(error));
+		error == ENOENT ? NOT_INSTALLED : strerror(error));
 }
 
-/* Waits for gnuplot. Returns true if it has succeeded. */
-static bool has_succeeded(struct plot *plot)
+/* Waits for gnuplot. Returns its exit status, -1 if it has none. */
+static int await_gnuplot(struct plot *plot)
 {
 	pid_t child = plot->gnuplot;
 	int status;
@@ -147,18 +151,23 @@ static bool has_succeeded(struct plot *plot)
 	plot->gnuplot = 0;
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
-			return false;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 int plot_draw(struct plot *plot, const struct measurement *measurement, struct failure *failure)
 {
 	struct stat picture;
+	int status;
 
 	plot_write(plot->commands, measurement, is_svg(plot->file));
 	fclose(plot->commands);
 	plot->commands = NULL;
-	if (!has_succeeded(plot) || stat(plot->hidden, &picture) || picture.st_size == 0)
+	status = await_gnuplot(plot);
+	/* Where fork(2) replaces vfork(2), as under qemu-user, posix_spawnp() cannot report it. */
+	if (status == NOT_EXECUTED)
+		return cannot_draw(failure, PHASE_MEASUREMENT, plot, ENOENT, NOT_INSTALLED);
+	if (status != 0 || stat(plot->hidden, &picture) || picture.st_size == 0)
 		return cannot_draw(failure, PHASE_MEASUREMENT, plot, EIO, "gnuplot failed");
 	if (rename(plot->hidden, plot->file))
 		return cannot_draw(failure, PHASE_MEASUREMENT, plot, errno, strerror(errno));
@@ -171,7 +180,7 @@ void plot_end(struct plot *plot)
 {
 	clean(plot);
 	if (plot->gnuplot > 0)
-		has_succeeded(plot);
+		await_gnuplot(plot);
 }
 
 /* Commands. */

@@ -192,6 +192,9 @@ static void failures_leave_no_file(void **state)
 	} cases[] = {
 		{NULL, "cannot draw a.svg: gnuplot is not installed; install gnuplot-nox (Debian, "
 		       "Ubuntu) or gnuplot (Fedora)"},
+		{"/bin/cat >/dev/null; exit 127",
+			"cannot draw a.svg: gnuplot is not installed; install gnuplot-nox (Debian, "
+			"Ubuntu) or gnuplot (Fedora)"},
 		{"/bin/cat; exit 1", "cannot draw a.svg: gnuplot failed"},
 		{"/bin/cat >/dev/null", "cannot draw a.svg: gnuplot failed"},
 		{"kill -KILL $$", "cannot draw a.svg: gnuplot failed"},
