@@ -58,7 +58,7 @@ static bool is_listed(const struct option_row *row, const struct cli_command *co
 	if (strcmp(row->name, "help") == 0)
 		return id != CLI_BANDWIDTH;
 	if (strcmp(row->name, "color") == 0)
-		return id == CLI_COMPARE || id == CLI_DIAGNOSE || id == CLI_STATUS;
+		return id == CLI_COMPARE || id == CLI_DIAGNOSE;
 	return row->commands >> id & 1;
 }
 

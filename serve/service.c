@@ -500,16 +500,6 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 		close_client(service, client, NULL);
 		free_if_over(service, client);
 		return;
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT: /* the queue pair number may be reused */
-	case RDMA_CM_EVENT_ADDR_CHANGE: /* a bonded interface failed over; the path is unchanged */
-	case RDMA_CM_EVENT_ADDR_RESOLVED: /* for the active side only */
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-	case RDMA_CM_EVENT_MULTICAST_JOIN: /* for datagrams only */
-	case RDMA_CM_EVENT_MULTICAST_ERROR:
-		return;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		if (listeners_include(&service->listeners, event->id))
 			listener_removed(service);
@@ -524,6 +514,12 @@ void service_event(struct service *service, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_REJECTED:
 		if (client)
 			connection_failed(service, client, event);
+		return;
+	default:
+		/*
+		 * A failover of a bonded interface, whose path is the same; what only clients or
+		 * datagrams have; and events of newer releases of librdmacm.
+		 */
 		return;
 	}
 }

@@ -67,7 +67,8 @@ static void check_words(
 	fuzz_check(!options->host || options->host == options->host_text);
 	fuzz_check(!options->message || !options->input);
 	if (program == PROGRAM_SERVER) {
-		fuzz_check(!options->host && options->command == CLI_SERVE && !options->source);
+		fuzz_check(!options->host && !options->source);
+		fuzz_check(options->command == CLI_SERVE || options->command == CLI_STATUS);
 		return;
 	}
 	fuzz_check(!options->bind && !options->port_file && options->count == 0);

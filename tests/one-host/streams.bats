@@ -175,7 +175,7 @@ stop_after_refusals() {
 	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
 	stop_server
-	[ "$(wc -l <"$LOG")" -eq 4 ] # and where it listens
+	[ "$(wc -l <"$LOG")" -eq 5 ] # where it listens, and the totals
 	start_server --force --output "$DIR/in/" write
 	expect 0 client --verbose --input "$DIR/data" write "$ADDRESS" "$PORT"
 	has "$OUT" '^received MSG_MR\. writing message to remote memory\.\.\.$'

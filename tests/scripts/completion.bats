@@ -80,7 +80,7 @@ offers() {
 	offers $'bandwidth\ndiagnose\nexplain\nlatency\nread\nwrite' "$(in_bash rdma-client 'rdma-client ')"
 	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
 	offers $'read\nwrite' "$(in_bash rdma-client 'rdma-client latency ')"
-	offers $'any\nread\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
+	offers $'any\nread\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
 	offers '' "$(in_bash rdma-server 'rdma-server any ')"
 	offers $'auto\nevent\nspin' "$(in_bash rdma-client 'rdma-client latency write --poll ')"
 	offers 'MiB/s' "$(in_bash rdma-client 'rdma-client bandwidth write --unit=Mi')"

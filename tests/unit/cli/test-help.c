@@ -23,7 +23,7 @@ static const struct listed {
 	{"S", "      --count N "},
 	{"BL", "      --csv "},
 	{"SXB", "      --depth N "},
-	{"TCD", "      --color auto|always|never "},
+	{"CD", "      --color auto|always|never "},
 	{"SXBLD", "  -d, --device NAME "},
 	{"SX", "      --discard "},
 	{"SX", "  -f, --force "},

@@ -310,9 +310,10 @@ static void check_options(const struct documents *documents)
 			/* A number out of range means that the lines were not parsed. */
 			assert_in_range(
 				check_command(documents, manual, completion, &cli_commands[id]),
-				id == CLI_EXPLAIN                       ? 1
-				: id == CLI_COMPARE || id == CLI_STATUS ? 3
-									: 5,
+				id == CLI_EXPLAIN   ? 1
+				: id == CLI_STATUS  ? 2
+				: id == CLI_COMPARE ? 3
+						    : 5,
 				50);
 	free(completion);
 	free(manual);
