@@ -9,6 +9,13 @@
 
 #include <cmocka.h>
 
+/* cmocka 2 tells signed from unsigned ranges, and takes a common name. */
+#undef stop
+#ifdef assert_uint_in_range
+#undef assert_in_range
+#define assert_in_range(value, minimum, maximum) assert_uint_in_range(value, minimum, maximum)
+#endif
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*

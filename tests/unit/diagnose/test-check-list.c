@@ -211,7 +211,8 @@ static void commands_are_safe_to_paste(void **state)
 		{"it's", "'it'\\''s'"},
 		{"\x1b[2J\n\xff", "'\\x1b[2J\\x0a\\xff'"},
 	};
-	char many[256], expected[TEXT_QUOTED_SIZE(255) + 32], *end;
+	char many[256], expected[TEXT_QUOTED_SIZE(255) + 32];
+	const char *end;
 	struct check_list list =
 		broken_at(CHECK_NAME, made(FAILURE_NAME, PHASE_NAME, -2, "it is not known"));
 
