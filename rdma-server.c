@@ -11,6 +11,7 @@
 
 #include "base/explain.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "cli/meter.h"
 #include "cli/startup.h"
 #include "exchange/report.h"
@@ -67,12 +68,22 @@ static void take_signal(void *user)
 	service_end_clients(&server->service, &failure, false);
 }
 
-/* `rdma-server status` asks. */
+static void cannot_answer(const struct server *server, int error)
+{
+	output_detail(&server->output, "cannot answer `rdma-server status`: %s", strerror(-error));
+}
+
+/* `rdma-server status` asks. Clients are served without it, too. */
 static void take_status(void *user)
 {
 	struct server *server = user;
+	int error = status_answer(server->loop.status, &server->service, server->port);
 
-	status_answer(server->loop.status, &server->service, server->port);
+	if (!error)
+		return;
+	cannot_answer(server, error);
+	close(server->loop.status);
+	server->loop.take_status = NULL;
 }
 
 /* Without rdmacm events, the server would miss connections and disconnects. */
@@ -141,8 +152,7 @@ static void open_status(struct server *server)
 	int socket = status_open(server->port);
 
 	if (socket < 0) {
-		output_detail(&server->output, "cannot answer `rdma-server status`: %s",
-			strerror(-socket));
+		cannot_answer(server, socket);
 		return;
 	}
 	server->loop.status = socket;
@@ -235,7 +245,8 @@ static void show_totals(const struct server *server)
 	if (server->options.count == 1 && !server->stopping)
 		return;
 	totals_text(totals, deadline_now(), text);
-	output_line(&server->output, "%s.", text);
+	text_append(text, sizeof(text), ".");
+	output_result(&server->output, NULL, text);
 }
 
 /* Prints why the server cannot start and, with --json, the document. Returns the exit status. */

@@ -500,12 +500,12 @@ unsigned int output_columns(const struct output *output)
 		       : 1;
 }
 
-/* Returns the bytes of the line up to the last comma or colon before a blank within these bytes. */
+/* Returns the bytes of the line up to the last comma, colon or semicolon before a blank within these bytes. */
 static size_t breakable_size(const char *line, size_t most)
 {
 	size_t size = strnlen(line, most);
 
-	while (size > 0 && !(line[size] == ' ' && strchr(",:", line[size - 1])))
+	while (size > 0 && !(line[size] == ' ' && strchr(",:;", line[size - 1])))
 		size--;
 	return size;
 }

@@ -43,6 +43,7 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 		own.wait = TEST_SPIN_IMMEDIATE;
 	first->show = show_running;
 	first->show_context = &running;
+	measurement->threads.rehearses = phase != NULL;
 	if (test_threads_run(&measurement->threads, &own, measured, &measurement->latency))
 		return -1;
 	measurement->wrong_here += measured->ours.wrong;

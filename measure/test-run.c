@@ -111,11 +111,13 @@ int test_run_end(struct perf_test *test, const struct test_result *ours, struct 
 	deadline_t deadline)
 {
 	uint8_t text[TEST_RESULT_SIZE];
-	struct command command = {
-		.type = COMMAND_END, .text = (char *)text, .text_size = sizeof(text)};
-	struct command reply;
+	struct command command = {.type = COMMAND_END}, reply;
 
-	test_result_encode(ours, text);
+	if (ours) {
+		test_result_encode(ours, text);
+		command.text = (char *)text;
+		command.text_size = sizeof(text);
+	}
 	if (control_client_command(test->control, &command, &reply, deadline))
 		return -1;
 	if (test_result_decode(theirs, reply.text, reply.text_size) == 0)

@@ -31,7 +31,7 @@ int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t de
 int test_run_begin_both(
 	struct perf_test *test, const struct test_parameters *parameters, int64_t timeout);
 
-/* Ends the test: sends our result, and receives the server's. */
+/* Ends the test: sends our result, unless it is NULL, and receives the server's. */
 int test_run_end(struct perf_test *test, const struct test_result *ours, struct test_result *theirs,
 	deadline_t deadline);
 

@@ -193,8 +193,8 @@ static int end(struct test_thread *member, struct measured *measured)
 	struct test_threads *threads = member->threads;
 	struct test_result theirs;
 
-	if (test_run_end(
-		    &member->test, &member->ours, &theirs, deadline_in(threads->options->timeout)))
+	if (test_run_end(&member->test, threads->rehearses ? NULL : &member->ours, &theirs,
+		    deadline_in(threads->options->timeout)))
 		return test_threads_failed(threads, &member->control);
 	if (member == threads->members) {
 		measured->ours = member->ours;

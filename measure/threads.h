@@ -30,6 +30,7 @@ struct test_thread {
 
 struct test_threads {
 	const struct options *options;
+	bool rehearses;        /* set by the caller: no result of the next tests is reported */
 	uint32_t depth;        /* maximum operations in flight on a queue pair */
 	struct secret *secret; /* the caller's, set before the threads connect; NULL: none */
 	struct control_request request;

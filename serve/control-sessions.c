@@ -241,15 +241,13 @@ static void begin_test(
 		reply->status = COMMAND_REFUSED;
 }
 
-/* Replies with our result of the test, and keeps the client's, if it sent one. */
+/* Replies with our result of the test. It counts if the client sent its own, not for a warm-up. */
 static void end_test(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
 	struct test_result theirs;
 
-	if (test_result_decode(&theirs, command->text, command->text_size))
-		theirs = (struct test_result){0};
-	if (session->untold)
+	if (session->untold && test_result_decode(&theirs, command->text, command->text_size) == 0)
 		session_tests_add(
 			&session->tests, &session->test.parameters, &session->result, &theirs);
 	session->untold = false;

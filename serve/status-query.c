@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "base/envelope.h"
 #include "base/json-document.h"
 #include "base/text.h"
@@ -23,8 +25,8 @@
 /* Servers that are asked. */
 #define SERVERS_MAX 256
 
-/* Time limit for each step of an answer, in seconds. */
-#define ANSWER_SECONDS 2
+/* Time limit for one answer, in milliseconds. */
+#define ANSWER_MS 2000
 
 /* Maximum size of a text from an answer, and of an error. */
 #define SHOWN_MAX  480
@@ -91,10 +93,10 @@ static void find_places(struct query *query)
 	qsort(query->places, query->count, sizeof(query->places[0]), compare_places);
 }
 
-/* Connects, with a time limit for this and every later step. Returns the socket or -errno. */
+/* Connects, with a time limit, which SO_SNDTIMEO sets: socket(7). Returns the socket or -errno. */
 static int connect_to(const struct place *place)
 {
-	static const struct timeval limit = {.tv_sec = ANSWER_SECONDS};
+	static const struct timeval limit = {.tv_sec = ANSWER_MS / 1000};
 	struct sockaddr_un address;
 	socklen_t length = status_address(&address, (uint16_t)place->port, place->pid);
 	int error, connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -102,7 +104,6 @@ static int connect_to(const struct place *place)
 	if (connection < 0)
 		return -errno;
 	if (setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 &&
-		setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
 		connect(connection, (struct sockaddr *)&address, length) == 0)
 		return connection;
 	error = -errno;
@@ -113,10 +114,14 @@ static int connect_to(const struct place *place)
 /* Receives up to the end of the stream. Returns the size or -errno. */
 static ssize_t receive(int connection, char text[STATUS_SIZE_MAX])
 {
+	struct pollfd waiting = {.fd = connection, .events = POLLIN};
+	deadline_t deadline = deadline_in(ANSWER_MS);
 	size_t used = 0;
 	ssize_t received;
 
 	do {
+		if (poll(&waiting, 1, deadline_left(deadline)) <= 0)
+			return -EAGAIN;
 		received = recv(connection, text + used, STATUS_SIZE_MAX - 1 - used, 0);
 		if (received < 0)
 			return -errno;
@@ -199,7 +204,7 @@ print(const struct output *output, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	output_line(output, "%s", text);
+	output_result(output, NULL, text);
 }
 
 static void print_client(const struct output *output, struct json_object *client)

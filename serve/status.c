@@ -138,16 +138,18 @@ static void answer(int connection, const struct service *service, uint16_t port)
 	json_object_put(object);
 }
 
-void status_answer(int socket, const struct service *service, uint16_t port)
+int status_answer(int socket, const struct service *service, uint16_t port)
 {
 	for (int i = 0; i < ANSWERS; i++) {
 		/* cppcheck-suppress nullPointer ; accept(2) allows it */
 		int connection = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (connection < 0)
-			return;
+			return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR ? 0
+											  : -errno;
 		if (may_know(connection))
 			answer(connection, service, port);
 		close(connection);
 	}
+	return 0;
 }

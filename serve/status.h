@@ -35,8 +35,9 @@ int status_open(uint16_t port);
 
 /*
  * Answers everyone who has connected, without waiting for anyone: root and the user that runs the
- * server; others get nothing. Main thread.
+ * server; others get nothing. Returns 0, or -errno if a connection cannot be accepted and would be
+ * reported again and again, as when no descriptor is left. Main thread.
  */
-void status_answer(int socket, const struct service *service, uint16_t port);
+int status_answer(int socket, const struct service *service, uint16_t port);
 
 #endif
