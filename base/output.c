@@ -500,7 +500,7 @@ unsigned int output_columns(const struct output *output)
 		       : 1;
 }
 
-/* Returns the bytes of the line up to the last comma, colon or semicolon before a blank within these bytes. */
+/* Returns the bytes up to the last comma, colon or semicolon before a blank within these bytes. */
 static size_t breakable_size(const char *line, size_t most)
 {
 	size_t size = strnlen(line, most);
