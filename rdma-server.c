@@ -163,20 +163,19 @@ static void open_status(struct server *server)
 static int announce(struct server *server, const char *addresses)
 {
 	const char *file = server->options.port_file;
-	uint16_t port = listeners_port(&server->service.listeners);
-	int error = file ? port_file_write(file, port) : 0;
+	int error;
 
-	server->port = port;
+	server->port = listeners_port(&server->service.listeners);
+	error = file ? port_file_write(file, server->port) : 0;
 	open_status(server);
-
 	if (error) {
 		output_error(&server->output, "cannot write the port file %s: %s", file,
 			strerror(-error));
 		return -1;
 	}
-	output_line(&server->output, "listening on port %u.", port);
+	output_line(&server->output, "listening on port %u.", server->port);
 	listen_show_addresses(&server->options, &server->output,
-		listeners_address(&server->service.listeners), addresses, port);
+		listeners_address(&server->service.listeners), addresses, server->port);
 	return 0;
 }
 

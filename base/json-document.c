@@ -110,6 +110,16 @@ void document_append_text(struct json_object *array, const char *text)
 	document_append(array, make_text(text));
 }
 
+struct json_object *document_member(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_is_type(object, json_type_object) &&
+			       json_object_object_get_ex(object, key, &value)
+		       ? value
+		       : NULL;
+}
+
 struct json_object *document_filled(struct json_object *value)
 {
 	if (is_complete(value))

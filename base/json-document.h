@@ -1,5 +1,6 @@
 /*
- * Builds JSON objects and arrays. The only possible failure is running out of memory, and the
+ * Builds JSON objects and arrays, and finds members of those that were read. The only possible
+ * failure of building is running out of memory, and the
  * functions that add values do not report it. Instead, an object or array that lacks a member is
  * marked incomplete, as is every object to which it is added, and document_filled() reports this
  * once. Fill an object before adding it to another. Every function accepts NULL for an object or
@@ -40,6 +41,9 @@ void document_append(struct json_object *array, struct json_object *value);
 
 /* Appends text to the array, escaped as by document_add_text(). */
 void document_append_text(struct json_object *array, const char *text);
+
+/* Returns the member, owned by the object; NULL if there is none, or if this is no object. */
+struct json_object *document_member(struct json_object *object, const char *key);
 
 /* Returns the object or array if it is complete; otherwise frees it and returns NULL. */
 struct json_object *document_filled(struct json_object *value);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-document.h"
 #include "base/text.h"
 #include "cli/startup.h"
 #include "measure/comparison.h"
@@ -68,20 +69,10 @@ __attribute__((format(printf, 3, 4))) static int comparison_failed(
 	return -1;
 }
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-	struct json_object *value;
-
-	return json_object_is_type(object, json_type_object) &&
-			       json_object_object_get_ex(object, key, &value)
-		       ? value
-		       : NULL;
-}
-
 /* A text; "" if there is none. */
 static const char *text_of(struct json_object *object, const char *key)
 {
-	struct json_object *value = member(object, key);
+	struct json_object *value = document_member(object, key);
 
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
@@ -89,7 +80,7 @@ static const char *text_of(struct json_object *object, const char *key)
 /* A number that is not negative; NAN if there is none. */
 static double number_of(struct json_object *object, const char *key)
 {
-	struct json_object *value = member(object, key);
+	struct json_object *value = document_member(object, key);
 	double number;
 
 	if (!json_object_is_type(value, json_type_int) &&
@@ -152,12 +143,13 @@ static bool is_measurement(struct json_object *document)
 
 	return (strcmp(command, "bandwidth") == 0 || strcmp(command, "latency") == 0) &&
 	       mode_by_name(text_of(document, "mode")) &&
-	       json_object_is_type(member(document, "results"), json_type_array);
+	       json_object_is_type(document_member(document, "results"), json_type_array);
 }
 
 static bool is_bidirectional(struct json_object *document)
 {
-	return json_object_get_boolean(member(member(document, "asked"), "bidirectional"));
+	return json_object_get_boolean(
+		document_member(document_member(document, "asked"), "bidirectional"));
 }
 
 /* The operation that a document measured: "WRITE bandwidth". */
@@ -184,7 +176,7 @@ static int add_run(struct comparison *comparison, struct side *side, struct json
 	if (!is_measurement(document))
 		return comparison_failed(comparison, side,
 			"it is not what `bandwidth --json` or `latency --json` prints");
-	if (json_object_array_length(member(document, "results")) == 0)
+	if (json_object_array_length(document_member(document, "results")) == 0)
 		return comparison_failed(comparison, side, "the measurement has no results: %s",
 			*text_of(document, "message") ? text_of(document, "message")
 						      : "no size was measured");
@@ -244,7 +236,7 @@ static int read_side(struct comparison *comparison, struct side *side)
 /* Returns the result of this size in a document, NULL if there is none. */
 static struct json_object *result_of(struct json_object *document, double size)
 {
-	struct json_object *results = member(document, "results");
+	struct json_object *results = document_member(document, "results");
 
 	for (size_t i = 0; i < json_object_array_length(results); i++) {
 		struct json_object *result = json_object_array_get_idx(results, i);
@@ -258,8 +250,9 @@ static struct json_object *result_of(struct json_object *document, double size)
 /* The value of one result, with the range within the run. NAN: unknown. */
 static struct value value_of(const struct side *side, struct json_object *result)
 {
-	struct json_object *here = member(result, "here"), *there = member(result, "there");
-	struct json_object *latency = member(result, "latency_ns");
+	struct json_object *here = document_member(result, "here"),
+			   *there = document_member(result, "there");
+	struct json_object *latency = document_member(result, "latency_ns");
 	struct value value = {.low = NAN};
 
 	if (side->latency) {
@@ -321,23 +314,23 @@ static void print_side(const struct comparison *comparison, const struct side *s
 
 	snprintf(line, sizeof(line), "%c: %s, %zu run%s, from %s to %s (%s), version %s", letter,
 		side->file, side->count, side->count == 1 ? "" : "s",
-		text_of(member(first, "here"), "device"), text_of(first, "host"),
-		text_of(member(first, "there"), "device"), text_of(first, "version"));
+		text_of(document_member(first, "here"), "device"), text_of(first, "host"),
+		text_of(document_member(first, "there"), "device"), text_of(first, "version"));
 	screen_print_line(&comparison->output, line);
 }
 
 /* Lists the options that differ, except sizes. */
 static void print_options(const struct comparison *comparison)
 {
-	struct json_object *ours = member(comparison->sides[0].runs[0], "asked");
-	struct json_object *theirs = member(comparison->sides[1].runs[0], "asked");
+	struct json_object *ours = document_member(comparison->sides[0].runs[0], "asked");
+	struct json_object *theirs = document_member(comparison->sides[1].runs[0], "asked");
 	char line[4096] = "";
 
 	if (!json_object_is_type(ours, json_type_object))
 		return;
 	json_object_object_foreach(ours, key, value)
 	{
-		struct json_object *other = member(theirs, key);
+		struct json_object *other = document_member(theirs, key);
 
 		if (json_object_equal(value, other) || strcmp(key, "smallest_bytes") == 0 ||
 			strcmp(key, "largest_bytes") == 0)
@@ -460,7 +453,7 @@ static void print_summary(const struct comparison *comparison, const struct coun
 static int compare(struct comparison *comparison)
 {
 	const struct side *a = &comparison->sides[0], *b = &comparison->sides[1];
-	struct json_object *results = member(a->runs[0], "results");
+	struct json_object *results = document_member(a->runs[0], "results");
 	struct counts counts = {0};
 
 	if (strcmp(operation_of(a), operation_of(b)) != 0)

@@ -166,27 +166,17 @@ static void ask(struct query *query, const struct place *place)
 
 /* Values of an answer, in which any may be missing or of another type. */
 
-static struct json_object *member(struct json_object *object, const char *key)
-{
-	struct json_object *value;
-
-	return json_object_is_type(object, json_type_object) &&
-			       json_object_object_get_ex(object, key, &value)
-		       ? value
-		       : NULL;
-}
-
 /* The number, or 0. */
 static uint64_t number_of(struct json_object *object, const char *key)
 {
-	return json_object_get_uint64(member(object, key));
+	return json_object_get_uint64(document_member(object, key));
 }
 
 /* Copies the text without control characters, or "". */
 static const char *text_of(
 	struct json_object *object, const char *key, char text[TEXT_ESCAPED_SIZE(SHOWN_MAX)])
 {
-	struct json_object *value = member(object, key);
+	struct json_object *value = document_member(object, key);
 	const char *string =
 		json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 
@@ -212,7 +202,7 @@ static void print_client(const struct output *output, struct json_object *client
 	char peer[TEXT_ESCAPED_SIZE(SHOWN_MAX)], kind[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 	char state[TEXT_ESCAPED_SIZE(SHOWN_MAX)], device[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 	char moved[UNITS_TEXT], total[UNITS_TEXT], mode[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
-	bool exchange = member(client, "mode") != NULL;
+	bool exchange = document_member(client, "mode") != NULL;
 
 	text_of(client, "peer", peer);
 	text_of(client, "kind", kind);
@@ -226,7 +216,8 @@ static void print_client(const struct output *output, struct json_object *client
 	units_format(moved, number_of(client, "moved"));
 	units_format(total, number_of(client, "total"));
 	print(output, "  %-22s %-5s %-10s %-10s %s%s%s", peer, mode, device, state, moved,
-		member(client, "total") ? " of " : "", member(client, "total") ? total : "");
+		document_member(client, "total") ? " of " : "",
+		document_member(client, "total") ? total : "");
 }
 
 static void print_server(const struct output *output, struct json_object *server)
@@ -234,7 +225,7 @@ static void print_server(const struct output *output, struct json_object *server
 	char version[TEXT_ESCAPED_SIZE(SHOWN_MAX)], mode[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 	char text[TEXT_ESCAPED_SIZE(SHOWN_MAX)], used[UNITS_TEXT], size[UNITS_TEXT];
 	char count[UNITS_TEXT];
-	struct json_object *clients = member(server, "clients");
+	struct json_object *clients = document_member(server, "clients");
 	uint64_t clients_now = number_of(server, "client_count");
 	size_t listed = json_object_is_type(clients, json_type_array)
 				? json_object_array_length(clients)
@@ -244,16 +235,17 @@ static void print_server(const struct output *output, struct json_object *server
 		text_of(server, "version", version), number_of(server, "port"),
 		number_of(server, "pid"), text_of(server, "mode", mode),
 		units_format_count(count, clients_now), clients_now == 1 ? "" : "s",
-		json_object_get_boolean(member(server, "stopping")) ? ", stopping" : "");
+		json_object_get_boolean(document_member(server, "stopping")) ? ", stopping" : "");
 	for (size_t i = 0; i < listed; i++)
 		print_client(output, json_object_array_get_idx(clients, i));
 	if (clients_now > listed)
 		print(output, "  and %s more", units_format_count(count, clients_now - listed));
-	print(output, "%s.", text_of(member(server, "totals"), "text", text));
+	print(output, "%s.", text_of(document_member(server, "totals"), "text", text));
 	units_format(used, number_of(server, "memory_used"));
 	units_format(size, number_of(server, "memory"));
 	print(output, "memory for connections: %s%s%s.", used,
-		member(server, "memory") ? " of " : "", member(server, "memory") ? size : "");
+		document_member(server, "memory") ? " of " : "",
+		document_member(server, "memory") ? size : "");
 }
 
 /* Prints the document, which takes ownership of the answers. */

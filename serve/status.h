@@ -1,8 +1,8 @@
 /*
  * Tells other processes of this host what a server is doing: `rdma-server status`. The server
  * listens on a socket with an abstract address, which lives in its network namespace, as its port
- * does, and vanishes with the process: unix(7). Whoever connects receives one JSON object, the
- * element of "servers" in docs/status.schema.json, and the end of the stream.
+ * does, and vanishes with the process: unix(7). A process that connects receives one JSON object,
+ * an element of "servers" in docs/status.schema.json; then the server closes the connection.
  */
 #ifndef SERVE_STATUS_H
 #define SERVE_STATUS_H

@@ -11,7 +11,7 @@
 /* No other test and hardly any server uses it. */
 #define PORT 51
 
-/* What the fake server says to whoever connects; NULL: it never says anything. */
+/* What the fake server sends to each client; NULL: it does not answer. */
 static const char *says;
 static bool json;
 static int listener;

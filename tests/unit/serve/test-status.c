@@ -58,7 +58,7 @@ static void answers_with_one_object(void **state)
 	assert_int_equal(json_object_get_int(value), 0);
 	json_object_put(answer);
 	assert_true(receive(second, text) > 0);
-	/* Nobody is waiting. */
+	/* No connection is waiting. */
 	status_answer(listener, &service, port);
 	close(listener);
 }
@@ -73,7 +73,7 @@ static void an_address_is_used_once(void **state)
 	close(listener);
 }
 
-/* A process that does not read blocks nobody, and one that has gone neither. */
+/* Neither a client that does not read nor one that has disconnected blocks the server. */
 static void waits_for_nobody(void **state)
 {
 	int listener = status_open(port), stalled = connect_here(), gone = connect_here();
