@@ -19,10 +19,18 @@ static bool is_complete(struct json_object *value)
 	return value && json_object_get_userdata(value) != &incomplete;
 }
 
+/* json_object_put() of json-c 0.19 takes the user data of the object that it frees for its parent. */
+static void discard(struct json_object *value)
+{
+	if (value)
+		json_object_set_userdata(value, NULL, NULL);
+	json_object_put(value);
+}
+
 /* Frees a value that cannot be added and marks its parent as incomplete. */
 static void drop(struct json_object *parent, struct json_object *value)
 {
-	json_object_put(value);
+	discard(value);
 	if (parent)
 		json_object_set_userdata(parent, &incomplete, NULL);
 }
@@ -124,7 +132,7 @@ struct json_object *document_filled(struct json_object *value)
 {
 	if (is_complete(value))
 		return value;
-	json_object_put(value);
+	discard(value);
 	return NULL;
 }
 
@@ -138,5 +146,5 @@ const char *document_line(struct json_object *object)
 void document_print(struct json_object *object)
 {
 	output_document(document_line(object));
-	json_object_put(object);
+	discard(object);
 }

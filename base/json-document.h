@@ -1,10 +1,9 @@
 /*
- * Builds JSON objects and arrays, and finds members of those that were read. The only possible
- * failure of building is running out of memory, and the
- * functions that add values do not report it. Instead, an object or array that lacks a member is
- * marked incomplete, as is every object to which it is added, and document_filled() reports this
- * once. Fill an object before adding it to another. Every function accepts NULL for an object or
- * array that could not be allocated. Any thread. json-c.
+ * Builds JSON objects and arrays, and finds members of those that were read. Building fails only
+ * if memory is exhausted, and the functions that add values do not report it. Instead, an object or
+ * array that lacks a member is marked incomplete, as is every object to which it is added, and
+ * document_filled() reports this once. Fill an object before adding it to another. Every function
+ * accepts NULL for an object or array that could not be allocated. Any thread. json-c.
  */
 #ifndef BASE_JSON_DOCUMENT_H
 #define BASE_JSON_DOCUMENT_H
