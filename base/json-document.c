@@ -19,7 +19,7 @@ static bool is_complete(struct json_object *value)
 	return value && json_object_get_userdata(value) != &incomplete;
 }
 
-/* json_object_put() of json-c 0.19 takes the user data of the object that it frees for its parent. */
+/* json_object_put() of json-c 0.19 takes the user data of the freed object for its parent. */
 static void discard(struct json_object *value)
 {
 	if (value)

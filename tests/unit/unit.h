@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* cmocka 2 takes a common name, and warns of this macro, whose successor warns of unsigned numbers. */
+/* cmocka 2 takes a common name, and warns of this macro; its successor, of unsigned numbers. */
 #undef stop
 #ifdef assert_uint_in_range
 #undef assert_in_range
