@@ -27,7 +27,8 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 				: 0,
 		.timeout = request->timeout,
 		.flags = HELLO_ANSWERS | HELLO_EXPLAINED |
-			 (request->bandwidth ? HELLO_BANDWIDTH : 0),
+			 (request->bandwidth ? HELLO_BANDWIDTH : 0) |
+			 (request->worker ? HELLO_WORKER : 0),
 	};
 
 	control_init(control, channel, id, rdma_get_peer_addr(id), request->secret, SECRET_CLIENT);

@@ -35,7 +35,7 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 	};
 	for (uint32_t i = 0; i < options->measure.threads; i++) {
 		threads->members[i].threads = threads;
-		threads->members[i].control.request = &threads->request;
+		threads->members[i].control.request = i == 0 ? &threads->request : &threads->worker;
 	}
 }
 
@@ -119,6 +119,8 @@ int test_threads_connect(struct test_threads *threads)
 		.secret = threads->secret,
 		.stop_fd = dial->stop_fd,
 	};
+	threads->worker = threads->request;
+	threads->worker.worker = true;
 	while (connect_all(threads))
 		if (!dial_wait_for_slot(dial)) {
 			if (!failure_is_set(&threads->failure)) /* set: failed after the accept */
@@ -187,22 +189,39 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 		       : 0;
 }
 
-/* Ends the test and adds up the results of both ends. */
-static int end(struct test_thread *member, struct measured *measured)
+/* Ends a thread's test: sends a result, unless it is NULL, and receives the server's. */
+static int end(
+	struct test_thread *member, const struct test_result *reported, struct test_result *theirs)
 {
 	struct test_threads *threads = member->threads;
-	struct test_result theirs;
 
-	if (test_run_end(&member->test, threads->rehearses ? NULL : &member->ours, &theirs,
-		    deadline_in(threads->options->timeout)))
-		return test_threads_failed(threads, &member->control);
-	if (member == threads->members) {
-		measured->ours = member->ours;
-		measured->theirs = theirs;
-		return 0;
+	return test_run_end(&member->test, reported, theirs, deadline_in(threads->options->timeout))
+		       ? test_threads_failed(threads, &member->control)
+		       : 0;
+}
+
+/*
+ * Ends the tests of all threads and adds up the results of both ends. The first thread ends last,
+ * so that it can report the others' to the server, for which this is one measurement.
+ */
+static int end_all(struct test_threads *threads, struct measured *measured)
+{
+	struct test_result theirs, reported = threads->members[0].ours;
+
+	measured->ours = threads->members[0].ours;
+	for (uint32_t i = 1; i < threads->options->measure.threads; i++) {
+		if (end(&threads->members[i], NULL, &theirs))
+			return -1;
+		test_result_add(&measured->ours, &threads->members[i].ours);
+		test_result_add(&measured->theirs, &theirs);
+		test_result_add(&reported, &threads->members[i].ours);
+		test_result_add(&reported, &theirs);
 	}
-	test_result_add(&measured->ours, &member->ours);
-	test_result_add(&measured->theirs, &theirs);
+	if (end(&threads->members[0], threads->rehearses ? NULL : &reported, &theirs))
+		return -1;
+	if (threads->options->measure.threads > 1)
+		test_result_add(&theirs, &measured->theirs);
+	measured->theirs = theirs;
 	return 0;
 }
 
@@ -297,9 +316,8 @@ int test_threads_run(struct test_threads *threads, const struct test_parameters 
 			return -1;
 	if (measure_together(threads))
 		return -1;
-	for (uint32_t i = 0; i < count; i++)
-		if (end(&threads->members[i], measured))
-			return -1;
+	if (end_all(threads, measured))
+		return -1;
 	intervals = test_shared_intervals(&threads->shared);
 	measured->ours.worst = intervals.worst;
 	measured->ours.best = intervals.best;

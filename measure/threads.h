@@ -33,7 +33,8 @@ struct test_threads {
 	bool rehearses;        /* set by the caller: no result of the next tests is reported */
 	uint32_t depth;        /* maximum operations in flight on a queue pair */
 	struct secret *secret; /* the caller's, set before the threads connect; NULL: none */
-	struct control_request request;
+	struct control_request request; /* of the first thread, which reports for all */
+	struct control_request worker;  /* of the others */
 	struct dial dial;
 	struct test_thread members[OPTIONS_THREADS_MAX];
 	uint64_t tests; /* begun so far, by all threads */

@@ -40,6 +40,7 @@ enum hello_test_flag {
 	HELLO_BANDWIDTH = 1 << 0, /* client: bandwidth only, so neither end polls memory for data */
 	HELLO_ANSWERS = 1 << 1,   /* it answers keepalives (server), or expects answers (client) */
 	HELLO_EXPLAINED = 1 << 2, /* client: it understands COMMAND_ABORT */
+	HELLO_WORKER = 1 << 3,    /* client: another of its sessions reports the measurement */
 };
 
 struct hello {

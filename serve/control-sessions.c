@@ -43,6 +43,7 @@ struct control_session {
 	enum hello_kind kind;
 	uint32_t queue_pairs, depth; /* requested by the client */
 	bool bandwidth;              /* it announced only bandwidth tests */
+	bool is_worker;              /* another session reports the measurement */
 	struct perf_test test;
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
@@ -387,6 +388,8 @@ static void report_end(const struct control_session *session)
 	const struct output *output = session->settings->output;
 	char duration[UNITS_TEXT], text[SESSION_TESTS_TEXT];
 
+	if (session->is_worker)
+		return;
 	units_format_duration(duration, deadline_now() - session->start);
 	if (session->kind == HELLO_MEASUREMENT && session->tests.last.size > 0) {
 		session_tests_text(&session->tests, text);
@@ -499,6 +502,24 @@ void control_sessions_init(struct control_sessions *control_sessions, unsigned i
 	slots_init(&control_sessions->slots, CONTROL_SESSIONS_MAX, most_per_address, 0);
 }
 
+/*
+ * True if the client's measurement is reported by another session, of its first thread. That
+ * session must exist: no client can measure unnoticed.
+ */
+static bool is_worker(const struct control_sessions *control_sessions, const struct sockaddr *peer,
+	const struct hello *theirs)
+{
+	struct control_session *session;
+
+	if (theirs->kind != HELLO_MEASUREMENT || !(theirs->flags & HELLO_WORKER))
+		return false;
+	TAILQ_FOREACH (session, &control_sessions->all, next)
+		if (session->kind == HELLO_MEASUREMENT && !session->is_worker &&
+			address_equal(peer, rdma_get_peer_addr(session->control.id)))
+			return true;
+	return false;
+}
+
 enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	const struct exchange_settings *settings, const struct control_server *server,
 	const struct rdma_cm_event *request, const struct hello *theirs)
@@ -524,6 +545,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->queue_pairs = queue_pairs;
 	session->depth = depth;
 	session->bandwidth = theirs->kind == HELLO_MEASUREMENT && (theirs->flags & HELLO_BANDWIDTH);
+	session->is_worker = is_worker(control_sessions, peer, theirs);
 	session->handshake = deadline_in(settings->handshake_timeout > HANDSHAKE_MIN
 						 ? settings->handshake_timeout
 						 : HANDSHAKE_MIN);
@@ -549,6 +571,8 @@ static void count(struct totals *totals, const struct control_session *session)
 {
 	uint64_t ignored = 0;
 
+	if (session->is_worker)
+		return;
 	if (session->kind == HELLO_MEASUREMENT)
 		totals_add(&totals->measurements, session->failed, &totals->measured,
 			session->tests.bytes);
@@ -579,7 +603,8 @@ void control_sessions_count(const struct control_sessions *control_sessions,
 
 	*measurements = *diagnoses = 0;
 	TAILQ_FOREACH (session, &control_sessions->all, next)
-		++*(session->kind == HELLO_MEASUREMENT ? measurements : diagnoses);
+		if (!session->is_worker)
+			++*(session->kind == HELLO_MEASUREMENT ? measurements : diagnoses);
 }
 
 void control_sessions_each(const struct control_sessions *control_sessions, void *user,
@@ -588,7 +613,8 @@ void control_sessions_each(const struct control_sessions *control_sessions, void
 	const struct control_session *session;
 
 	TAILQ_FOREACH (session, &control_sessions->all, next)
-		take(user, session->control.peer, kind_name(session));
+		if (!session->is_worker)
+			take(user, session->control.peer, kind_name(session));
 }
 
 void control_sessions_stop(struct control_sessions *control_sessions)

@@ -52,11 +52,11 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 bool control_sessions_take_event(struct control_sessions *control_sessions,
 	const struct wakeup *wakeup, unsigned int events);
 
-/* Counts the measurements and diagnoses that are running. */
+/* Counts the measurements and diagnoses that are running; one of several threads is one. */
 void control_sessions_count(const struct control_sessions *control_sessions,
 	unsigned int *measurements, unsigned int *diagnoses);
 
-/* Calls `take` for each session with its client and its kind, "measurement" or "diagnosis". */
+/* Calls `take` for each of them with its client and its kind, "measurement" or "diagnosis". */
 void control_sessions_each(const struct control_sessions *control_sessions, void *user,
 	void (*take)(void *user, const char *peer, const char *kind));
 

@@ -1,7 +1,7 @@
 /*
  * The tests of one measurement as its server sees them, for the line that it leaves: those whose
- * result the client sent, so not warm-ups; a client of an older release sends none. The session's
- * thread.
+ * result the client sent, so not warm-ups. It includes those of all the client's threads. A client
+ * of an older release sends none. The session's thread.
  */
 #ifndef SERVE_SESSION_TESTS_H
 #define SERVE_SESSION_TESTS_H

@@ -26,4 +26,7 @@ load measure
 		has "$OUT" '^local counters: '
 	done
 	stop_server
+	# Each measurement is one for the server, whatever its threads: 6 documents and 4 lines.
+	[ "$(grep -c '^measurement by ' "$LOG")" -eq 10 ]
+	has "$LOG" '^served 10 measurements in .*; moved .* in measurements\.$'
 }

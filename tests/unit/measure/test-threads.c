@@ -1,4 +1,7 @@
-/* The processors on which the threads of a measurement run their tests. */
+/*
+ * The processors on which the threads of a measurement run their tests, and the results that they
+ * report to the server.
+ */
 #include "measure/test-run.h"
 #include "measure/threads.h"
 #include "tests/unit/unit.h"
@@ -9,6 +12,11 @@
 /* The measurement, and the processors of each thread while it runs its test. */
 static struct test_threads threads;
 static cpu_set_t processors[OPTIONS_THREADS_MAX];
+
+/* The bytes that each thread reported to the server, and how many threads have ended their test. */
+#define NOT_REPORTED UINT64_MAX
+static uint64_t reported[OPTIONS_THREADS_MAX];
+static unsigned int ended, first_ended;
 
 /* These replace measure/test-run.c: there is no peer. */
 int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t deadline)
@@ -28,18 +36,26 @@ int test_run_begin_both(
 int test_run(struct perf_test *test, struct test_shared *shared, struct test_result *result,
 	struct histogram *latency)
 {
-	(void)shared, (void)result, (void)latency;
+	(void)shared, (void)latency;
+	*result = (struct test_result){.operations = 1, .bytes = 100, .worst = 5, .best = 7};
 	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
 		if (test == &threads.members[i].test)
 			processors[i] = locality_fixture_own();
 	return 0;
 }
 
+/* cppcheck-suppress constParameter ; its type is given by measure/test-run.h */
 int test_run_end(struct perf_test *test, const struct test_result *ours, struct test_result *theirs,
 	deadline_t deadline)
 {
-	(void)test, (void)ours, (void)deadline;
-	*theirs = (struct test_result){0};
+	(void)deadline;
+	*theirs = (struct test_result){.operations = 1, .bytes = 1, .worst = 5, .best = 7};
+	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
+		if (test == &threads.members[i].test)
+			reported[i] = ours ? ours->bytes : NOT_REPORTED;
+	if (test == &threads.members[0].test)
+		first_ended = ended;
+	ended++;
 	return 0;
 }
 
@@ -105,12 +121,59 @@ static void an_unknown_processor_is_kept(void **state)
 	expect((const int[]){ANY, ANY, ANY, ANY});
 }
 
+/* Runs a test without processors with this number of threads. */
+static struct measured run(uint32_t count, bool rehearses)
+{
+	const struct options options = {.measure.threads = count};
+	const struct test_parameters parameters = {.kind = TEST_BANDWIDTH};
+	const struct output output = {.quiet = true};
+	struct histogram latency;
+	struct measured measured;
+
+	ended = 0;
+	locality_fixture_start();
+	test_threads_init(&threads, &options, &output, "a server", 1);
+	threads.rehearses = rehearses;
+	assert_int_equal(test_threads_run(&threads, &parameters, &measured, &latency), 0);
+	locality_fixture_stop();
+	return measured;
+}
+
+static void the_first_thread_reports_for_all_at_the_end(void **state)
+{
+	struct measured measured = run(3, false);
+
+	(void)state;
+	assert_int_equal(reported[0], 3 * 100 + 2 * 1);
+	assert_int_equal(reported[1], NOT_REPORTED);
+	assert_int_equal(reported[2], NOT_REPORTED);
+	assert_int_equal(first_ended, 2);
+	assert_int_equal(measured.ours.bytes, 300);
+	assert_int_equal(measured.theirs.bytes, 3);
+	assert_int_equal(measured.theirs.best, 0);
+	measured = run(1, false);
+	assert_int_equal(reported[0], 100);
+	assert_int_equal(measured.ours.bytes, 100);
+	assert_int_equal(measured.theirs.bytes, 1);
+	assert_int_equal(measured.theirs.best, 7);
+}
+
+static void a_warm_up_is_not_reported(void **state)
+{
+	(void)state;
+	run(2, true);
+	assert_int_equal(reported[0], NOT_REPORTED);
+	assert_int_equal(reported[1], NOT_REPORTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_thread_has_a_processor_of_the_node),
 		cmocka_unit_test(each_thread_has_any_processor_if_there_is_no_node),
 		cmocka_unit_test(an_unknown_processor_is_kept),
+		cmocka_unit_test(the_first_thread_reports_for_all_at_the_end),
+		cmocka_unit_test(a_warm_up_is_not_reported),
 	};
 
 	return cmocka_run_group_tests_name("threads of a measurement", tests, NULL, NULL);
