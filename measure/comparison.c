@@ -380,7 +380,7 @@ static void append_value(char line[TABLE_LINE], const struct comparison *compari
 		if (i > 0 && !value->ranged)
 			;
 		else if (comparison->sides[0].latency)
-			snprintf(cell, sizeof(cell), "%.2f", numbers[i] / 1000);
+			table_latency(cell, numbers[i]);
 		else
 			table_rate(cell, comparison->options, numbers[i]);
 		text_append(line, TABLE_LINE, "%*s", i == 0 ? 10 : 9, cell);

@@ -161,6 +161,8 @@ void screen_print_result(const struct measurement *measurement, const struct mea
 		output_line(output, "%s", line);
 	if (!options->measure.histogram)
 		return;
+	table_bars_head(line);
+	output_line(output, "%s", line);
 	while (table_bar(line, width > columns ? width : columns, measured->latency, &bar))
 		output_line(output, "%s", line);
 }

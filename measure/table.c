@@ -116,25 +116,28 @@ static void put_depth(char cell[TABLE_CELL], const struct row *row)
 	snprintf(cell, TABLE_CELL, "%" PRIu32, row->measured->parameters.depth);
 }
 
-static void put_microseconds(char cell[TABLE_CELL], uint64_t nanoseconds)
+/* A fraction of 100,000 us says nothing, and it would need the space between the columns. */
+void table_latency(char cell[TABLE_CELL], double nanoseconds)
 {
-	snprintf(cell, TABLE_CELL, "%.2f", (double)nanoseconds / 1000);
+	double microseconds = nanoseconds / 1000;
+
+	snprintf(cell, TABLE_CELL, "%.*f", microseconds < 99999.995 ? 2 : 0, microseconds);
 }
 
 static void put_minimum(char cell[TABLE_CELL], const struct row *row)
 {
-	put_microseconds(cell, row->measured->latency->minimum);
+	table_latency(cell, (double)row->measured->latency->minimum);
 }
 
 static void put_percentile(char cell[TABLE_CELL], const struct row *row)
 {
-	put_microseconds(cell, histogram_percentile(row->measured->latency,
-				       measurement_percentiles[row->percentile].part));
+	table_latency(cell, (double)histogram_percentile(row->measured->latency,
+				    measurement_percentiles[row->percentile].part));
 }
 
 static void put_maximum(char cell[TABLE_CELL], const struct row *row)
 {
-	put_microseconds(cell, row->measured->latency->maximum);
+	table_latency(cell, (double)row->measured->latency->maximum);
 }
 
 /* With --verbose and --bidirectional, 80 columns of text. */
@@ -300,6 +303,11 @@ static uint64_t longest(const struct histogram *latency)
 		if (count > most)
 			most = count;
 	return most;
+}
+
+void table_bars_head(char line[TABLE_LINE])
+{
+	snprintf(line, TABLE_LINE, "%13s %9s %9s", "latency from", "ops", "share");
 }
 
 bool table_bar(

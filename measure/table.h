@@ -29,6 +29,9 @@
  */
 void table_rate(char cell[TABLE_CELL], const struct options *options, double bytes_per_second);
 
+/* Formats a latency in microseconds; from 100,000 on, without a fraction. */
+void table_latency(char cell[TABLE_CELL], double nanoseconds);
+
 /* Formats a message size as --size accepts it: "64K", "1M", "5000". */
 const char *table_size(char text[TABLE_SIZE], uint64_t bytes);
 
@@ -50,6 +53,12 @@ bool table_row(char line[TABLE_LINE], const struct options *options, unsigned in
  */
 void table_running_row(char line[TABLE_LINE], const struct options *options, unsigned int columns,
 	const struct measured *measured, const char *progress);
+
+/*
+ * Formats the heading of a histogram: the lowest latency of a bar, its operations, and their share
+ * of all operations.
+ */
+void table_bars_head(char line[TABLE_LINE]);
 
 /*
  * Formats the next bar of a histogram; set *at to 0 first. The longest of all bars ends in the last

@@ -229,7 +229,8 @@ static void a_histogram_is_as_wide_as_the_terminal(void **state)
 		bar = strstr(printed.error, "      0.38 us        98  98.000 % ###");
 		assert_non_null(bar);
 		assert_int_equal(strcspn(bar, "\n"), widths[i]);
-		assert_non_null(strstr(printed.error, "\n      0.10 us         1   1.000 %"));
+		assert_non_null(strstr(printed.error, "\n latency from       ops     share\n"
+						      "      0.10 us         1   1.000 %"));
 	}
 	run(print, NULL);
 	assert_non_null(strstr(printed.out,

@@ -216,6 +216,32 @@ static void a_latency_row_has_its_percentiles(void **state)
 	assert_true(p99_99 > 997 && p99_99 <= 1000);
 }
 
+/* 100 ms and more, as over a bad link: the columns stay, without a fraction. */
+static void large_latencies_keep_their_columns(void **state)
+{
+	static const struct {
+		uint64_t nanoseconds;
+		const char *text;
+	} cases[] = {{0, "0.00"}, {1234567, "1234.57"}, {99999994, "99999.99"},
+		{99999995, "100000"}, {100000000, "100000"}, {99999999000, "99999999"}};
+	struct options options = options_of(UNIT_MB, true, true);
+	struct measured measured = latency_measured();
+	char line[TABLE_LINE], cell[TABLE_CELL];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		table_latency(cell, (double)cases[i].nanoseconds);
+		assert_string_equal(cell, cases[i].text);
+	}
+	histogram_init(&latency);
+	for (uint64_t i = 0; i < 1000; i++)
+		histogram_add(&latency, i < 500 ? 12340 : 99999999000);
+	assert_true(table_row(line, &options, TABLE_COLUMNS, &measured, 0));
+	assert_int_equal(strlen(line), 4 + 10 + 5 * 9 + 10 + 8);
+	assert_string_equal(line + strlen(line) - 18, "  99999999    1000");
+	assert_memory_equal(line, "   8     12.34    12.3", 22);
+}
+
 /* Narrow terminals show the most important columns; none is wider than the terminal. */
 static void tables_fit_all_widths(void **state)
 {
@@ -285,6 +311,9 @@ static void a_histogram_counts_all_operations(void **state)
 		double from, part, parts = 0;
 		size_t at = 0, longest = 0, bars[1000], count = 0;
 		unsigned long counts[1000];
+
+		table_bars_head(line);
+		assert_string_equal(line, " latency from       ops     share");
 
 		while (table_bar(line, widths[i], measured.latency, &at)) {
 			assert_int_equal(
@@ -356,6 +385,7 @@ int main(void)
 		cmocka_unit_test(large_rates_keep_their_columns),
 		cmocka_unit_test(a_short_run_has_no_intervals),
 		cmocka_unit_test(a_latency_row_has_its_percentiles),
+		cmocka_unit_test(large_latencies_keep_their_columns),
 		cmocka_unit_test(tables_fit_all_widths),
 		cmocka_unit_test(a_running_row_has_no_cpu_time),
 		cmocka_unit_test(a_histogram_counts_all_operations),
