@@ -368,7 +368,7 @@ static char *paint(int descriptor, char *text, size_t start, size_t length, enum
 		[OUTPUT_RED] = "\033[31m"};
 	char *painted = NULL;
 
-	if (!text || color == OUTPUT_PLAIN || !is_colored(descriptor))
+	if (!text || length == 0 || color == OUTPUT_PLAIN || !is_colored(descriptor))
 		return text;
 	if (asprintf(&painted, "%.*s%s%.*s\033[m%s", (int)start, text, codes[color], (int)length,
 		    text + start, text + start + length) < 0)

@@ -348,19 +348,20 @@ static bool is_wide(const struct comparison *comparison)
 	return screen_columns(&comparison->output) >= WIDE;
 }
 
+/* The range of a latency begins with the best value, that of a rate with the worst. */
 static void print_head(const struct comparison *comparison)
 {
-	bool wide = is_wide(comparison);
-	const char *unit =
-		comparison->sides[0].latency ? "us" : measurement_unit(comparison->options);
+	bool wide = is_wide(comparison), latency = comparison->sides[0].latency;
+	const char *unit = latency ? "us" : measurement_unit(comparison->options);
 
 	screen_print_line(&comparison->output, operation_of(&comparison->sides[0]));
 	print_side(comparison, &comparison->sides[0], 'A');
 	print_side(comparison, &comparison->sides[1], 'B');
 	print_options(comparison);
 	if (wide) {
-		output_line(&comparison->output, "%4s%10s%9s%9s%10s%9s%9s%8s", "size", "A", "A low",
-			"A high", "B", "B low", "B high", "B/A");
+		output_line(&comparison->output, "%4s%10s%9s%9s%10s%9s%9s%8s", "size", "A",
+			latency ? "A best" : "A worst", latency ? "A worst" : "A best", "B",
+			latency ? "B best" : "B worst", latency ? "B worst" : "B best", "B/A");
 		output_line(&comparison->output, "%4s%10s%9s%9s%10s%9s%9s", "", unit, unit, unit,
 			unit, unit, unit);
 	} else {
@@ -419,27 +420,32 @@ static void print_size(const struct comparison *comparison, double size, struct 
 	counts->unknown += !known;
 }
 
-/* What low and high are, of sides with these numbers of runs. */
-static const char *ranges_of(const struct comparison *comparison)
+/*
+ * What counts as noise: the range, which only wide tables show. Of sides with these numbers of
+ * runs.
+ */
+static const char *noise_of(const struct comparison *comparison)
 {
 	bool latency = comparison->sides[0].latency;
 	bool a = comparison->sides[0].count >= RUNS_MIN, b = comparison->sides[1].count >= RUNS_MIN;
 
 	if (a && b)
-		return "the lowest and the highest of the runs";
+		return "from the worst to the best run";
 	if (a || b)
-		return latency ? "minimum and 90 % of the operations, or of three runs or more"
-			       : "the slowest and the fastest 0.1 s, or of three runs or more";
-	return latency ? "minimum and 90 % of the operations" : "the slowest and the fastest 0.1 s";
+		return latency ? "from the minimum (best) to 90 % (worst) of the operations, or "
+				 "from the best to the worst of three runs or more"
+			       : "from the worst to the best 0.1 s, or of three runs or more";
+	return latency ? "from the minimum (best) to 90 % (worst) of the operations"
+		       : "from the worst to the best 0.1 s";
 }
 
-/* Explains the ranges, and counts the differences. */
+/* Explains the noise, and counts the differences. */
 static void print_summary(const struct comparison *comparison, const struct counts *counts)
 {
 	unsigned int differences = counts->faster + counts->slower;
 	char line[1024];
 
-	snprintf(line, sizeof(line), "low and high: %s", ranges_of(comparison));
+	snprintf(line, sizeof(line), "noise: %s", noise_of(comparison));
 	screen_print_line(&comparison->output, line);
 	snprintf(line, sizeof(line),
 		"B is faster at %u of %u size%s, slower at %u, within the noise at %u",

@@ -4,7 +4,7 @@
  * several documents, of runs of the same measurement.
  *
  * Each result has a range: with three runs or more, that of their results; otherwise, what happened
- * within the runs: the slowest and the fastest interval of a bandwidth test, or the minimum and the
+ * within the runs: the worst and the best interval of a bandwidth test, or the minimum and the
  * 90th percentile of a latency test. Results differ by more than noise if their ranges have nothing
  * in common, even if each percentile was rounded by 1/256.
  */

@@ -11,6 +11,9 @@
 /* Classes are 1 ns wide below 512 ns; above, each power of two has 256 classes. */
 #define LATENCY_CLASSES (512 + 55 * 256)
 
+/* The part of histogram_percentile() that the median is. */
+#define HISTOGRAM_MEDIAN 0.5
+
 struct histogram {
 	uint64_t count;            /* operations */
 	uint64_t minimum, maximum; /* nanoseconds */

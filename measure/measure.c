@@ -20,9 +20,6 @@
 /* Minimum duration in milliseconds of a trial that compares spinning with sleeping. */
 #define TRIAL_MS 50
 
-/* The percentile that the best result is chosen by. */
-#define MEDIAN 0.5
-
 static void show_running(void *context, uint64_t now)
 {
 	screen_show_running(context, now);
@@ -121,7 +118,7 @@ static void compare_with_best(struct measurement *measurement, const struct meas
 	}
 	if (!measured->latency)
 		return;
-	median = histogram_percentile(measured->latency, MEDIAN);
+	median = histogram_percentile(measured->latency, HISTOGRAM_MEDIAN);
 	if (measurement->lowest == 0 || median < measurement->lowest) {
 		measurement->lowest = median;
 		measurement->lowest_size = measured->parameters.size;

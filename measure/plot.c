@@ -379,7 +379,7 @@ void plot_write(FILE *commands, const struct measurement *measurement, bool svg)
 	fputs("plot ", commands);
 	if (lines.band)
 		fputs("$data using 1:3:4 with filledcurves fillcolor rgb '#c6dbef' title "
-		      "'slowest to fastest 0.1 s', ",
+		      "'worst to best 0.1 s', ",
 			commands);
 	for (size_t i = 0; i < lines.count; i++)
 		fprintf(commands, "%s$data using 1:%zu with linespoints linestyle %zu notitle",

@@ -192,7 +192,7 @@ void screen_print_best(const struct measurement *measurement)
 	char size[TABLE_SIZE], rate[40];
 
 	if (options->measure.latency) {
-		output_line(&measurement->output, "lowest median: %.2f us at size %s",
+		output_line(&measurement->output, "best median: %.2f us at size %s",
 			(double)measurement->lowest / 1000,
 			table_size(size, measurement->lowest_size));
 		return;

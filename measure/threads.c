@@ -209,6 +209,8 @@ static int end_all(struct test_threads *threads, struct measured *measured)
 	struct test_result theirs, reported = threads->members[0].ours;
 
 	measured->ours = threads->members[0].ours;
+	if (measured->latency)
+		reported.best = histogram_percentile(measured->latency, HISTOGRAM_MEDIAN);
 	for (uint32_t i = 1; i < threads->options->measure.threads; i++) {
 		if (end(&threads->members[i], NULL, &theirs))
 			return -1;

@@ -63,9 +63,13 @@ struct test_result {
 	uint64_t operations, bytes;
 	uint64_t nanoseconds;     /* from the start of the first operation to the end of the last */
 	uint64_t cpu_nanoseconds; /* CPU time of its thread */
-	uint64_t worst, best;     /* bytes per second in a 100 ms interval; best 0: no interval */
-	uint64_t wrong;           /* operations with wrong data at this end */
-	uint64_t wrong_offset;    /* bandwidth: first wrong byte in the first of them */
+	/*
+	 * Bytes per second in a 100 ms interval; best 0: no interval. In what a client reports of
+	 * a latency test, best is the median in nanoseconds.
+	 */
+	uint64_t worst, best;
+	uint64_t wrong;        /* operations with wrong data at this end */
+	uint64_t wrong_offset; /* bandwidth: first wrong byte in the first of them */
 };
 
 /* Any thread, like all functions here. */

@@ -19,7 +19,7 @@ static double rate_of(const struct test_result *result)
 void session_tests_add(struct session_tests *tests, const struct test_parameters *parameters,
 	const struct test_result *ours, const struct test_result *theirs)
 {
-	double rate = rate_of(ours) + rate_of(theirs), mean = 0;
+	double rate = rate_of(ours) + rate_of(theirs);
 
 	if (tests->last.size == 0 || parameters->size < tests->smallest)
 		tests->smallest = parameters->size;
@@ -30,10 +30,9 @@ void session_tests_add(struct session_tests *tests, const struct test_parameters
 	tests->wrong = sum(tests->wrong, sum(ours->wrong, theirs->wrong));
 	if (rate > tests->best)
 		tests->best = rate;
-	if (theirs->operations > 0)
-		mean = (double)theirs->nanoseconds / (double)theirs->operations;
-	if (mean > 0 && (tests->lowest == 0 || mean < tests->lowest))
-		tests->lowest = mean;
+	if (parameters->kind == TEST_LATENCY && theirs->best > 0 &&
+		(tests->median == 0 || theirs->best < tests->median))
+		tests->median = theirs->best;
 }
 
 void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT])
@@ -49,11 +48,11 @@ void session_tests_text(const struct session_tests *tests, char text[SESSION_TES
 		text_append(text, SESSION_TESTS_TEXT, ", %s", units_format(number, tests->bytes));
 	/* A peer may claim anything; beyond these limits, it is no measurement. */
 	if (!latency && tests->best >= 1 && tests->best < 1e18)
-		text_append(text, SESSION_TESTS_TEXT, ", best %s",
+		text_append(text, SESSION_TESTS_TEXT, ", best rate %s",
 			units_format_rate(number, (uint64_t)tests->best));
-	if (latency && tests->lowest > 0 && tests->lowest < 1e15)
-		text_append(
-			text, SESSION_TESTS_TEXT, ", lowest mean %.2f us", tests->lowest / 1000);
+	if (latency && tests->median > 0 && tests->median < UINT64_C(1000000000000000))
+		text_append(text, SESSION_TESTS_TEXT, ", best median %.2f us",
+			(double)tests->median / 1000);
 	if (tests->wrong > 0)
 		text_append(text, SESSION_TESTS_TEXT, ", %s with wrong data",
 			units_format_count(number, tests->wrong));

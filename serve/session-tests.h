@@ -14,7 +14,7 @@ struct session_tests {
 	uint64_t bytes;              /* moved in both directions, up to 2^64 - 1 */
 	uint64_t wrong;              /* operations with wrong data at either end */
 	double best;                 /* bytes per second in the fastest; 0: unknown */
-	double lowest; /* nanoseconds per operation in the quickest test of latency; 0: unknown */
+	uint64_t median;             /* nanoseconds, the lowest of all latency tests; 0: unknown */
 };
 
 /* Adds a test that has ended. The values of `theirs`, which the peer sent, may be anything. */
@@ -22,8 +22,8 @@ void session_tests_add(struct session_tests *tests, const struct test_parameters
 	const struct test_result *ours, const struct test_result *theirs);
 
 /*
- * Writes what was measured: "WRITE bandwidth, 4K to 1M, 4.20 GB, best 1.23 GB/s", or "READ latency,
- * 8, 2.1 MB, lowest mean 12.30 us". At least one test has been added.
+ * Writes what was measured: "WRITE bandwidth, 4K to 1M, 4.20 GB, best rate 1.23 GB/s", or "READ
+ * latency, 8, 2.1 MB, best median 12.30 us". At least one test has been added.
  */
 #define SESSION_TESTS_TEXT 160
 void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT]);

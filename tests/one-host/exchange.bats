@@ -237,8 +237,8 @@ default_run() { # MODE VERB
 	expect 0 client bandwidth write --duration 0.2 --size 4K..8K "$ADDRESS" "$PORT"
 	expect 0 client latency read --iterations 10 "$ADDRESS" "$PORT"
 	wait_line "$LOG" "^diagnosis by $ADDRESS:[0-9]* in [0-9.]* m*s\.$"
-	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: WRITE bandwidth, 4K to 8K, [0-9.]* .B, best [0-9.]* .*B/s\.$"
-	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: READ latency, 8, [0-9.]* k*B, lowest mean [0-9.]* us\.$"
+	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: WRITE bandwidth, 4K to 8K, [0-9.]* .B, best rate [0-9.]* .*B/s\.$"
+	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: READ latency, 8, [0-9.]* k*B, best median [0-9.]* us\.$"
 	wait_until status_has '^served 2 measurements and 1 diagnosis in .*; moved .* in measurements\.$'
 	has "$OUT" "^rdma-server [0-9.]*, port $PORT, pid $SERVER, mode any: 1 client\.$"
 	has "$OUT" "^  $ADDRESS:[0-9]* *write $VM_DEVICE  *exchanging 2\.0 kB$"

@@ -65,13 +65,13 @@ static void bandwidths_are_compared_by_their_intervals(void **state)
 		"A: a.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
 		"B: b.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
 		"different options: threads 1 and 2\n"
-		"size         A    A low   A high         B    B low   B high     B/A\n"
+		"size         A  A worst   A best         B  B worst   B best     B/A\n"
 		"          MB/s     MB/s     MB/s      MB/s     MB/s     MB/s\n"
 		"   8     9.000    8.000    9.500     9.300    9.100    9.600   1.033\n"
 		"  4K   175.1    172.7    177.2     200.0    177.3    210.0     1.142  faster\n"
 		" 64K  2204.0   2183.0   2219.0    1102.0   1000.0   1200.0     0.500  slower\n"
 		"  1M   219.0          -        -   438.0    430.0    440.0     2.000  unknown\n"
-		"low and high: the slowest and the fastest 0.1 s\n"
+		"noise: from the worst to the best 0.1 s\n"
 		"B is faster at 1 of 4 sizes, slower at 1, within the noise at 1, unknown at 1\n");
 	assert_int_equal(printed.status, STATUS_OK);
 }
@@ -88,11 +88,11 @@ static void latencies_are_compared_by_their_percentiles(void **state)
 		"READ latency\n"
 		"A: a.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
 		"B: b.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
-		"size         A    A low   A high         B    B low   B high     B/A\n"
+		"size         A   A best  A worst         B   B best  B worst     B/A\n"
 		"            us       us       us        us       us       us\n"
 		"   8      7.30     7.00     7.50      8.03     7.60     8.50   1.100  slower\n"
 		"  16      7.30     7.00     8.00      8.03     7.60     8.50   1.100\n"
-		"low and high: minimum and 90 % of the operations\n"
+		"noise: from the minimum (best) to 90 % (worst) of the operations\n"
 		"B is faster at 0 of 2 sizes, slower at 1, within the noise at 1\n");
 }
 
@@ -113,7 +113,7 @@ static void several_runs_have_a_range(void **state)
 	assert_non_null(strstr(printed.out, "\nA: a.json, 3 runs, from "));
 	assert_non_null(strstr(printed.out,
 		"\n   8      7.20     7.10     7.30      7.01     7.00     7.02   0.974  faster\n"
-		"low and high: the lowest and the highest of the runs\n"));
+		"noise: from the worst to the best run\n"));
 	/* Medians that may have been rounded differently. */
 	write_file(1, HEAD("latency", "read", "") TIME("8", "1000", "7060", "9000")
 			      TAIL HEAD("latency", "read", "") TIME("8", "1000", "7050", "9000")
@@ -126,7 +126,8 @@ static void several_runs_have_a_range(void **state)
 	run(print, NULL);
 	assert_non_null(strstr(printed.out,
 		"\n   8      7.20     7.10     7.30      7.05     0.90     9.10   0.980\n"
-		"low and high: minimum and 90 % of the operations, or of three runs or more\n"));
+		"noise: from the minimum (best) to 90 % (worst) of the operations, or from the\n"
+		"           best to the worst of three runs or more\n"));
 }
 
 /* Documents of version 0.1 name the command "measured". */
@@ -176,6 +177,13 @@ static void terminals_of_any_width_are_enough(void **state)
 		strstr(printed.error, "\nsize         A         B     B/A\n"
 				      "          MB/s      MB/s\n"
 				      "  4K   175.1     200.0     1.142  \033[32mfaster\033[m\n"));
+	/* What is explained is shown; what is not colored has no codes. */
+	assert_null(strstr(printed.error, "A worst"));
+	assert_non_null(strstr(printed.error, "\nnoise: from the worst to the best 0.1 s\n"));
+	write_file(1, ONE);
+	run_on_terminal(print, true, 40);
+	assert_non_null(strstr(printed.error, "\n  4K   175.1     175.1     1.000\n"));
+	assert_null(strchr(printed.error, '\033'));
 	setenv("NO_COLOR", "1", 1);
 	for (size_t i = 0; i < COUNT(widths); i++) {
 		run_on_terminal(print, true, widths[i]);

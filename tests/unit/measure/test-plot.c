@@ -85,7 +85,7 @@ static void bandwidth_is_drawn_with_its_range(void **state)
 	assert_non_null(strstr(text, "\n$data << END\n4096 20.000000 18.000000 21.000000\n"
 				     "1048576 20.000000 20.000000 20.000000\nEND\n"));
 	assert_non_null(strstr(text, "filledcurves fillcolor rgb '#c6dbef' title "
-				     "'slowest to fastest 0.1 s'"));
+				     "'worst to best 0.1 s'"));
 	assert_non_null(strstr(text, "set label 'average' at "));
 }
 

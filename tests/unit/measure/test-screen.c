@@ -131,7 +131,7 @@ static void a_latency_test_in_a_file(void **state)
 		"   B        us       us       us       us       us       us        us\n"
 		"   8      0.10     0.40     0.40     0.40     0.50     0.50      0.50\n"
 		"local counters: no errors; remote counters: no errors\n"
-		"lowest median: 7.30 us at size 8\n");
+		"best median: 7.30 us at size 8\n");
 }
 
 static void quiet_prints_nothing(void **state)

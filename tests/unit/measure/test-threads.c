@@ -18,6 +18,10 @@ static cpu_set_t processors[OPTIONS_THREADS_MAX];
 static uint64_t reported[OPTIONS_THREADS_MAX];
 static unsigned int ended, first_ended;
 
+/* Whether the test is one of latency, of 100, 200 and 300 ns, and what is reported as best. */
+static bool of_latency;
+static uint64_t reported_best;
+
 /* These replace measure/test-run.c: there is no peer. */
 int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t deadline)
 {
@@ -36,7 +40,9 @@ int test_run_begin_both(
 int test_run(struct perf_test *test, struct test_shared *shared, struct test_result *result,
 	struct histogram *latency)
 {
-	(void)shared, (void)latency;
+	(void)shared;
+	for (uint64_t i = 1; latency && i <= 3; i++)
+		histogram_add(latency, i * 100);
 	*result = (struct test_result){.operations = 1, .bytes = 100, .worst = 5, .best = 7};
 	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
 		if (test == &threads.members[i].test)
@@ -53,8 +59,10 @@ int test_run_end(struct perf_test *test, const struct test_result *ours, struct 
 	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
 		if (test == &threads.members[i].test)
 			reported[i] = ours ? ours->bytes : NOT_REPORTED;
-	if (test == &threads.members[0].test)
+	if (test == &threads.members[0].test) {
 		first_ended = ended;
+		reported_best = ours ? ours->best : 0;
+	}
 	ended++;
 	return 0;
 }
@@ -125,7 +133,8 @@ static void an_unknown_processor_is_kept(void **state)
 static struct measured run(uint32_t count, bool rehearses)
 {
 	const struct options options = {.measure.threads = count};
-	const struct test_parameters parameters = {.kind = TEST_BANDWIDTH};
+	const struct test_parameters parameters = {
+		.kind = of_latency ? TEST_LATENCY : TEST_BANDWIDTH};
 	const struct output output = {.quiet = true};
 	struct histogram latency;
 	struct measured measured;
@@ -158,6 +167,17 @@ static void the_first_thread_reports_for_all_at_the_end(void **state)
 	assert_int_equal(measured.theirs.best, 7);
 }
 
+static void a_latency_test_reports_its_median(void **state)
+{
+	(void)state;
+	of_latency = true;
+	run(1, false);
+	assert_int_equal(reported_best, 200);
+	of_latency = false;
+	run(1, false);
+	assert_int_equal(reported_best, 7);
+}
+
 static void a_warm_up_is_not_reported(void **state)
 {
 	(void)state;
@@ -173,6 +193,7 @@ int main(void)
 		cmocka_unit_test(each_thread_has_any_processor_if_there_is_no_node),
 		cmocka_unit_test(an_unknown_processor_is_kept),
 		cmocka_unit_test(the_first_thread_reports_for_all_at_the_end),
+		cmocka_unit_test(a_latency_test_reports_its_median),
 		cmocka_unit_test(a_warm_up_is_not_reported),
 	};
 

@@ -30,26 +30,26 @@ static void bandwidth_has_sizes_bytes_and_best_rate(void **state)
 
 	(void)state;
 	session_tests_add(&tests, &parameters, &nothing, &slow);
-	assert_text(&tests, "WRITE bandwidth, 64K, 1.0 MB, best 1.0 MB/s");
+	assert_text(&tests, "WRITE bandwidth, 64K, 1.0 MB, best rate 1.0 MB/s");
 	parameters.size = 1 << 20;
 	session_tests_add(&tests, &parameters, &nothing, &fast);
 	parameters.size = 4096;
 	session_tests_add(&tests, &parameters, &slow, &slow);
-	assert_text(&tests, "WRITE bandwidth, 4K to 1M, 3.00 GB, best 3.00 GB/s");
+	assert_text(&tests, "WRITE bandwidth, 4K to 1M, 3.00 GB, best rate 3.00 GB/s");
 }
 
-static void latency_has_the_lowest_mean(void **state)
+static void latency_has_the_best_median(void **state)
 {
 	const struct test_parameters parameters = test_of(TEST_LATENCY, true, 8);
-	const struct test_result first = {.operations = 10, .bytes = 80, .nanoseconds = 200000};
-	const struct test_result second = {.operations = 20, .bytes = 160, .nanoseconds = 246000};
+	const struct test_result first = {.operations = 10, .bytes = 80, .best = 20000};
+	const struct test_result second = {.operations = 20, .bytes = 160, .best = 12300};
 	struct session_tests tests = {0};
 
 	(void)state;
 	session_tests_add(&tests, &parameters, &nothing, &first);
 	session_tests_add(&tests, &parameters, &nothing, &second);
 	session_tests_add(&tests, &parameters, &nothing, &first);
-	assert_text(&tests, "READ latency, 8, 320 B, lowest mean 12.30 us");
+	assert_text(&tests, "READ latency, 8, 320 B, best median 12.30 us");
 }
 
 static void a_client_that_sends_no_result(void **state)
@@ -72,7 +72,7 @@ static void wrong_data_and_impossible_claims(void **state)
 	memset(&all, 0xff, sizeof(all));
 	for (int i = 0; i < 3; i++)
 		session_tests_add(&tests, &parameters, &all, &all);
-	assert_text(&tests, "WRITE bandwidth, 4294967295, 18.45 EB, best 2.00 GB/s, "
+	assert_text(&tests, "WRITE bandwidth, 4294967295, 18.45 EB, best rate 2.00 GB/s, "
 			    "18,446,744,073,709,551,615 with wrong data");
 	all.nanoseconds = 1;
 	session_tests_add(&tests, &parameters, &all, &all);
@@ -84,7 +84,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bandwidth_has_sizes_bytes_and_best_rate),
-		cmocka_unit_test(latency_has_the_lowest_mean),
+		cmocka_unit_test(latency_has_the_best_median),
 		cmocka_unit_test(a_client_that_sends_no_result),
 		cmocka_unit_test(wrong_data_and_impossible_claims),
 	};
