@@ -91,6 +91,7 @@ struct resumption {
 	bool have, start; /* MSG_HAVE, MSG_START was sent or received */
 	uint64_t offered; /* bytes of MSG_HAVE */
 	uint64_t from;    /* bytes of MSG_START */
+	deadline_t began; /* when MSG_START was sent or received; valid if `start` */
 };
 
 /* A registration of memory by a worker thread: exchange/registration.c. */

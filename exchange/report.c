@@ -21,30 +21,42 @@
 /* Bytes of a path shown in the summary. */
 #define PATH_SHOWN_MAX 4096
 
+/* A shorter check of what the receiver had is not mentioned in the summary, in milliseconds. */
+#define CHECK_SHOWN_MS 100
+
 /* An implausible duration, which no clock should produce, becomes 0. */
 static double sane(double seconds)
 {
 	return seconds > 0 && seconds < 1e12 ? seconds : 0;
 }
 
-/* Bytes per second, rounded; negative if unknown. */
-static double rate_of(const struct report_stream *stream, double seconds)
+/* The seconds in which the stream's data moved: those of the report without the check before. */
+static double moving_seconds(const struct report *report, const struct report_stream *stream)
 {
-	double rate = sane(seconds) > 0 ? (double)stream->bytes / seconds + 0.5 : -1;
+	return sane(sane(report->seconds) - sane(stream->checked));
+}
+
+/* Bytes per second, rounded; negative if unknown. */
+static double rate_of(const struct report *report, const struct report_stream *stream)
+{
+	double duration = moving_seconds(report, stream);
+	double rate = duration > 0 ? (double)stream->bytes / duration + 0.5 : -1;
 
 	/* Programs cannot be expected to parse integers of 2^64 and above. */
 	return rate < 0x1p64 ? rate : -1;
 }
 
-static struct json_object *stream_json(const struct report_stream *stream, double seconds)
+static struct json_object *stream_json(
+	const struct report *report, const struct report_stream *stream)
 {
 	struct json_object *object = json_object_new_object();
-	double rate = rate_of(stream, seconds);
+	double rate = rate_of(report, stream);
 	char hash[DIGEST_TEXT_SIZE];
 
 	digest_text(hash, &stream->digest);
 	document_add_number(object, "bytes", stream->bytes);
 	document_add_number(object, "resumed_at", stream->from);
+	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
 	document_add_text(object, "hash", stream->complete ? hash : NULL);
 	document_add_number_if(object, "rate", rate >= 0, rate < 0 ? 0 : (uint64_t)rate);
 	document_add_text(object, "name", stream->name);
@@ -120,9 +132,23 @@ struct json_object *report_json(const struct report *report)
 		document_add(object, "memory", memory_json(report->memory));
 	else
 		document_add_null(object, "memory");
-	document_add(object, "sent", stream_json(&report->sent, report->seconds));
-	document_add(object, "received", stream_json(&report->received, report->seconds));
+	document_add(object, "sent", stream_json(report, &report->sent));
+	document_add(object, "received", stream_json(report, &report->received));
 	return document_filled(object);
+}
+
+/* Writes where a stream resumed and how long the check of what was there took, or "". */
+static void format_resumed(char *text, size_t size, const struct report_stream *stream)
+{
+	int64_t checked = (int64_t)(sane(stream->checked) * 1000);
+	char part[UNITS_TEXT];
+
+	*text = '\0';
+	if (stream->from > 0)
+		text_append(text, size, ", resumed at byte %" PRIu64, stream->from);
+	if (checked >= CHECK_SHOWN_MS)
+		text_append(text, size, "%s a check of %s", stream->from > 0 ? " after" : ", after",
+			units_format_duration(part, checked));
 }
 
 #define FILES_TEXT (2 * UNITS_TEXT + 16)
@@ -146,9 +172,9 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 					       : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
 	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
-	char resumed[48] = "", more[40] = "", files[FILES_TEXT] = "";
+	char resumed[48 + UNITS_TEXT], more[40] = "", files[FILES_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
-	double bytes_per_second = rate_of(stream, report->seconds);
+	double bytes_per_second = rate_of(report, stream);
 	const struct mode *mode = report->mode ? mode_by_name(report->mode) : NULL;
 
 	if (stream->path)
@@ -172,14 +198,13 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s, %s", verb, path,
 			sent ? "at" : "from", report->peer ? report->peer : "the peer",
 			stream->from, stream->from == 1 ? "" : "s", end);
-	if (stream->from > 0)
-		snprintf(resumed, sizeof(resumed), ", resumed at byte %" PRIu64, stream->from);
+	format_resumed(resumed, sizeof(resumed), stream);
 	return snprintf(text, size, "%s %s%s%s %s %s: %" PRIu64 " byte%s%s%s%s in %s%s%s, %s", verb,
 		path, more, files, sent ? "to" : "from", report->peer ? report->peer : "the peer",
 		stream->bytes, stream->bytes == 1 ? "" : "s", moved, mode ? " by " : "",
 		mode ? mode->operation : "",
-		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), rate, resumed,
-		end);
+		units_format_duration(part, (int64_t)(moving_seconds(report, stream) * 1000)), rate,
+		resumed, end);
 }
 
 int report_messages(char *text, size_t size, const struct report *report, const char *device)
@@ -222,10 +247,10 @@ struct progress_state connection_progress(struct connection *connection)
 	bool in = receives_stream(connection);
 	bool out = !source_is_text(connection->source) || !in;
 	struct tree_state tree = source_tree(connection->source);
-	struct progress_state state = {
-		.there = atomic_load(&connection->there_bytes),
-		.checking = atomic_load(&connection->checking),
-	};
+	struct progress_state state = {.checking = atomic_load(&connection->checking)};
+
+	/* It is set before `checking` becomes false. */
+	state.there = atomic_load(&connection->there_bytes);
 
 	if (out) {
 		state.moved = atomic_load(&connection->sent_bytes);
@@ -262,6 +287,12 @@ static double seconds(const struct connection *connection)
 	deadline_t end = connection->exchange_end ? connection->exchange_end : deadline_now();
 
 	return connection->stream_start ? (double)(end - connection->stream_start) / 1000 : 0;
+}
+
+/* The seconds until the data of a stream could move. */
+static double check_seconds(const struct connection *connection, const struct resumption *resuming)
+{
+	return resuming->start ? (double)(resuming->began - connection->stream_start) / 1000 : 0;
 }
 
 /* Prints the summary of one direction, or nothing if no data moved. */
@@ -331,12 +362,14 @@ void connection_report(struct connection *connection, const struct failure *outc
 		.memory = settings->active ? NULL : &memory,
 		.sent = {.bytes = connection->sender.announced,
 			.from = connection->resuming_out.from,
+			.checked = check_seconds(connection, &connection->resuming_out),
 			.name = *sent ? sent : NULL,
 			.path = *sent ? settings->input : NULL,
 			.entries = settings->plans & HELLO_SENDS_TREE ? settings->input_count : 0,
 			.complete = complete},
 		.received = {.bytes = connection->receiver.arrived,
 			.from = connection->resuming_in.from,
+			.checked = check_seconds(connection, &connection->resuming_in),
 			.digest = connection->peer_done.digest,
 			.name = named ? received : NULL,
 			.path = *path ? path : NULL,

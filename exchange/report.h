@@ -27,6 +27,7 @@ struct report_stream {
 	bool complete;         /* all bytes were moved, and the digest is known */
 	uint64_t files;        /* if a complete tree: its files and links */
 	uint64_t contents;     /* the size of these files */
+	double checked;        /* seconds in which both sides compared what the receiver had */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */
@@ -38,7 +39,7 @@ struct report {
 	const struct failure *failure;      /* NULL or not set: success */
 	const char *message;                /* the sentence that explains it; NULL: none */
 	bool secret;                        /* both sides hold a secret, which keys the digests */
-	double seconds;                     /* duration of the streams */
+	double seconds;                     /* duration of the streams, with these checks */
 	uint32_t chunk;                     /* maximum bytes of one operation */
 	uint32_t depth;                     /* maximum chunks in flight */
 	const struct tuning *tuning;        /* NULL: there was no connection */
@@ -61,8 +62,9 @@ struct json_object *report_json(const struct report *report);
  *   83.6 MB/s, verified, XXH3 0123...cdef
  *
  * on one line. If there is no digest, "incomplete" replaces it. A resumed transfer adds where it
- * started; "already there" replaces the verb if the receiver had the whole file. `sent` selects the
- * direction. Returns the length like snprintf(3). Any thread.
+ * started, and how long the check of what was there took, which time and rate leave out. "already
+ * there" replaces the verb if the receiver had the whole file. `sent` selects the direction.
+ * Returns the length like snprintf(3). Any thread.
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);
 

@@ -141,6 +141,7 @@ bool stream_has_started(struct connection *connection, enum exchange_event *even
 		!source_start_of(connection->source, &message.length))
 		return false;
 	resuming->start = true;
+	resuming->began = deadline_now();
 	resuming->from = message.length;
 	*event = connection_send(connection, OPERATION_START, &message, 0);
 	return *event == EVENT_NONE;
@@ -155,6 +156,7 @@ enum exchange_event stream_peer_starts(struct connection *connection, const stru
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_starts",
 			"received an unexpected MSG_START at byte %" PRIu64, message->length);
 	resuming->start = true;
+	resuming->began = deadline_now();
 	resuming->from = message->length;
 	sink_continue(connection->sink, message->length);
 	return EVENT_NONE;

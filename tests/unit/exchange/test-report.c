@@ -143,9 +143,9 @@ static void contains_every_member(void **state)
 		"\"tuning\":{\"dscp\":26,\"relaxed_ordering\":true,\"outgoing_huge_pages\":false,"
 		"\"incoming_huge_pages\":true,\"numa_node\":1,\"processors\":\"0-3,6\","
 		"\"completion_vector\":3},\"memory\":null,"
-		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"check_seconds\":0.000000,\"hash\":\"" HASH
 		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null},"
-		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
+		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"check_seconds\":0.000000,\"hash\":\"" HASH
 		"\",\"rate\":83886080,"
 		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null}}");
 	free(text);
@@ -164,8 +164,8 @@ static void reports_null_for_unknown_values(void **state)
 		"\"mode\":\"any\",\"device\":null,\"peer\":null,\"peer_device\":null,"
 		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,\"tuning\":null,"
 		"\"memory\":{\"budget\":null,\"used\":0,\"source\":\"this host\"},"
-		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null},"
-		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null}}");
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"check_seconds\":0.000000,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null},"
+		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"check_seconds\":0.000000,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null}}");
 	free(text);
 }
 
@@ -318,33 +318,33 @@ static void prints_summary_lines(void **state)
 		double seconds;
 		const char *path, *text;
 	} cases[] = {
-		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0}, false, 2.51,
-			"in/big.iso",
+		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0}, false,
+			2.51, "in/big.iso",
 			"209715200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
-		{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0}, false, 0.25, "data",
+		{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0}, false, 0.25, "data",
 			"1048576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0}, false, 0, "data",
+		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0}, false, 0, "data",
 			"1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
-		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0}, true, 0, "data",
+		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0}, true, 0, "data",
 			"1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
-		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0}, false, NAN,
+		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0}, false, NAN,
 			"a\\xff\\x0a\xc3\xb6", "0 bytes by WRITE in 0 ms, incomplete"},
-		{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000}, false, 0,
+		{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0}, false, 0,
 			"in/a and 2 more (5,000 files, 2.10 GB)",
 			"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
-		{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4}, false, 0, "in/a (1 file, 4 B)",
-			"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
-		{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0}, false, 2.0,
+		{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0}, false, 0,
+			"in/a (1 file, 4 B)", "5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+		{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0}, false, 2.0,
 			"in/a (0 files, 0 B)",
 			"2400000 bytes by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
-		{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4}, false, 0,
+		{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0}, false, 0,
 			"a and 2,999 more (3,000 files, 4 B)",
 			"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
 		/* An incomplete tree may have sent fewer files than were read. */
-		{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9}, false, 2.0,
+		{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0}, false, 2.0,
 			"in/a and 1 more",
 			"2400000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
-		{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0}, false, 1e6, "data",
+		{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0}, false, 1e6, "data",
 			"18446744073709551615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};
@@ -404,6 +404,47 @@ static void says_where_a_transfer_resumed(void **state)
 	assert_string_equal(text, "already there: f at 192.0.2.1:7471: 7 bytes, XXH3 " HASH);
 }
 
+/* Time and rate are those of the data that moved; the check before it is named if it took long. */
+static void leaves_out_the_check_of_what_was_there(void **state)
+{
+	struct report report = {.peer = "192.0.2.1:7471",
+		.mode = "write",
+		.seconds = 12.5,
+		.sent = {.bytes = 100000000,
+			.from = 200000000,
+			.digest = DIGEST,
+			.path = "f",
+			.complete = true,
+			.checked = 7.5}};
+	char text[200], *json;
+
+	(void)state;
+	report_summary(text, sizeof(text), &report, true);
+	assert_string_equal(text,
+		"sent f to 192.0.2.1:7471: 100000000 bytes (100.0 MB) by WRITE in 5.0 s, 20.0 MB/s, "
+		"resumed at byte 200000000 after a check of 7.5 s, verified, XXH3 " HASH);
+	json = json_of(&report);
+	assert_non_null(strstr(json, "\"seconds\":12.500000,"));
+	assert_non_null(strstr(json, "\"sent\":{\"bytes\":100000000,\"resumed_at\":200000000,"
+				     "\"check_seconds\":7.500000,"));
+	assert_non_null(strstr(json, "\"rate\":20000000,"));
+	free(json);
+	/* What was there was of another file. */
+	report.sent.from = 0;
+	report.sent.complete = false;
+	report_summary(text, sizeof(text), &report, true);
+	assert_string_equal(text,
+		"sent f to 192.0.2.1:7471: 100000000 bytes (100.0 MB) by WRITE in "
+		"5.0 s, 20.0 MB/s, after a check of 7.5 s, incomplete");
+	report.sent.checked = 0.099;
+	report_summary(text, sizeof(text), &report, true);
+	assert_null(strstr(text, "check"));
+	/* A check that took all the time leaves no rate. */
+	report.sent.checked = 12.5;
+	report_summary(text, sizeof(text), &report, true);
+	assert_non_null(strstr(text, " in 0 ms, after a check of 12.5 s, incomplete"));
+}
+
 static void truncates_a_summary_to_the_buffer(void **state)
 {
 	char path[1000], text[10];
@@ -430,6 +471,7 @@ int main(void)
 		cmocka_unit_test(prints_summary_lines),
 		cmocka_unit_test(says_that_data_was_discarded),
 		cmocka_unit_test(says_where_a_transfer_resumed),
+		cmocka_unit_test(leaves_out_the_check_of_what_was_there),
 		cmocka_unit_test(truncates_a_summary_to_the_buffer),
 	};
 

@@ -423,6 +423,57 @@ static void a_file_that_is_there_is_not_sent_again(void **state)
 	unlink(output);
 }
 
+/* Time and rate of a file that may resume begin when both ends know from where. */
+static void the_check_of_what_is_there_is_timed_apart(void **state)
+{
+	char output[] = "/tmp/test-stream.XXXXXX";
+	static const char wanted[] = " in 500 ms, 100.0 kB/s, after a check of 1.5 s, verified, ";
+	int made = mkstemp(output);
+
+	(void)state;
+	assert_true(made >= 0 && unlink(output) == 0);
+	close(made);
+	for (unsigned int end = 0; end < 2; end++) {
+		struct pair pair = {.chance = end, .active = {.mode = MODE_WRITE}};
+		struct fixture *sender = end ? &pair.passive : &pair.active;
+		struct fixture *receiver = end ? &pair.active : &pair.passive;
+		bool checked = false, moved = false;
+		struct progress_state here, there;
+		struct stream stream;
+
+		make_stream(&stream, sender, 50000, 1);
+		sender->plans = SENDS;
+		receiver->plans = STORES;
+		receiver->output_path = output;
+		pair_start(&pair);
+		do {
+			here = connection_progress(sender->connection);
+			there = connection_progress(receiver->connection);
+			if (here.checking && there.checking && !checked)
+				fake_pass(1500);
+			else if (there.moved > 0 && !moved)
+				fake_pass(500);
+			checked |= here.checking && there.checking;
+			moved |= there.moved > 0;
+		} while (pair_step(&pair, 1));
+		assert_true(checked && moved);
+		pair_close(&pair);
+		connection_report(pair.active.connection, &none, NULL, false);
+		connection_report(pair.passive.connection, &none, NULL, false);
+		pair_stop(&pair);
+		for (unsigned int sent = 0; sent < 2; sent++) {
+			const char *line =
+				strstr(pair.active.printed, sent ? "\nsent " : "\nreceived ");
+
+			assert_non_null(line);
+			line = strstr(line, " in ");
+			assert_int_equal(strncmp(line, wanted, strlen(wanted)), 0);
+		}
+		unlink(output);
+		close(stream.file);
+	}
+}
+
 /* The report at the end covers streams but not texts, and is also printed as JSON. */
 static void the_end_is_reported(void **state)
 {
@@ -462,6 +513,7 @@ int main(void)
 		with_fixture(the_verdict_waits_for_the_output),
 		with_fixture(progress_is_counted),
 		with_fixture(a_file_that_is_there_is_not_sent_again),
+		with_fixture(the_check_of_what_is_there_is_timed_apart),
 		with_fixture(the_end_is_reported),
 	};
 
