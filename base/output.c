@@ -199,7 +199,11 @@ static void *print_lines(void *unused)
 	return NULL;
 }
 
-/* Starts the output thread with all signals blocked, unless it is running. With the lock held. */
+/*
+ * Starts the output thread, unless it is running. With the lock held. All signals are blocked but
+ * SIGPIPE: unless a program ignores it (base/signals.h), a closed pipe ends it quietly, as it ends
+ * other programs.
+ */
 static bool start_printing(void)
 {
 	sigset_t all, before;
@@ -212,6 +216,7 @@ static bool start_printing(void)
 	if (printer.wake < 0)
 		return false;
 	sigfillset(&all);
+	sigdelset(&all, SIGPIPE);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	printer.running = pthread_create(&thread, NULL, print_lines, NULL) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -307,15 +312,18 @@ static size_t time_length(int descriptor)
 	return timestamps && !is_journal[descriptor] ? TIME_LENGTH : 0;
 }
 
-/* Writes the local time, or "" if the lines of this stream have none. */
-static void format_time(int descriptor, char text[TIME_LENGTH + 1])
+/*
+ * Writes the local time, or blanks of the same length if the line continues another, or "" if the
+ * lines of this stream have none.
+ */
+static void format_time(int descriptor, bool continues, char text[TIME_LENGTH + 1])
 {
 	char date[TIME_LENGTH];
 	struct timespec now;
 	struct tm parts;
 
-	*text = '\0';
-	if (time_length(descriptor) == 0)
+	snprintf(text, TIME_LENGTH + 1, "%*s", (int)time_length(descriptor), "");
+	if (continues || time_length(descriptor) == 0)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &parts);
@@ -328,14 +336,15 @@ static void format_time(int descriptor, char text[TIME_LENGTH + 1])
  * Returns "TIME PROGRAM: LINE\n", without what is empty: the time or the program's name. NULL: out
  * of memory.
  */
-static char *whole_line(int descriptor, int priority, const char *program, const char *line)
+static char *whole_line(
+	int descriptor, int priority, bool continues, const char *program, const char *line)
 {
 	char prefix[sizeof("<0>")] = "", now[TIME_LENGTH + 1];
 	char *text;
 
 	if (is_journal[descriptor])
 		snprintf(prefix, sizeof(prefix), "<%d>", LOG_PRI(priority));
-	format_time(descriptor, now);
+	format_time(descriptor, continues, now);
 	return asprintf(&text, "%s%s%s%s%s\n", prefix, now, program, *program ? ": " : "", line) < 0
 		       ? NULL
 		       : text;
@@ -393,7 +402,7 @@ print(int descriptor, int priority, const char *program, const char *format, va_
 
 	if (vasprintf(&line, format, args) >= 0) {
 		make_printable(line);
-		text = whole_line(descriptor, priority, program, line);
+		text = whole_line(descriptor, priority, false, program, line);
 		if (*program && !is_journal[descriptor])
 			text = paint(descriptor, text, time_length(descriptor), strlen(program) + 1,
 				color_of(priority));
@@ -468,8 +477,9 @@ void output_line(const struct output *output, const char *format, ...)
 	va_end(args);
 }
 
-void output_colored_line(const struct output *output, const char *line, size_t start, size_t length,
-	enum output_color color)
+/* Prints a line, which may continue the one before it, with a part in this color. */
+static void print_colored(const struct output *output, bool continues, const char *line,
+	size_t start, size_t length, enum output_color color)
 {
 	int descriptor = stream_of(output);
 	char *copy, *text = NULL;
@@ -479,13 +489,19 @@ void output_colored_line(const struct output *output, const char *line, size_t s
 	copy = strdup(line);
 	if (copy) {
 		make_printable(copy);
-		text = whole_line(descriptor, LOG_INFO, "", copy);
+		text = whole_line(descriptor, LOG_INFO, continues, "", copy);
 		if (!is_journal[descriptor])
 			text = paint(
 				descriptor, text, time_length(descriptor) + start, length, color);
 		free(copy);
 	}
 	print_text(descriptor, false, text);
+}
+
+void output_colored_line(const struct output *output, const char *line, size_t start, size_t length,
+	enum output_color color)
+{
+	print_colored(output, false, line, start, length, color);
 }
 
 unsigned int output_columns(const struct output *output)
@@ -537,7 +553,7 @@ static size_t find_verdict(const char *part, const char **place, enum output_col
 	return 0;
 }
 
-/* Prints a part of a result, after this many blanks. */
+/* Prints a part of a result, after this many blanks; 0: it is the first. */
 static void print_result(const struct output *output, int indent, const char *part, size_t size)
 {
 	enum output_color color = OUTPUT_PLAIN;
@@ -548,7 +564,7 @@ static void print_result(const struct output *output, int indent, const char *pa
 	if (asprintf(&line, "%*s%.*s", indent, "", (int)size, part) < 0)
 		return;
 	length = find_verdict(line + indent, &place, &color);
-	output_colored_line(output, line, length ? (size_t)(place - line) : 0, length, color);
+	print_colored(output, indent > 0, line, length ? (size_t)(place - line) : 0, length, color);
 	free(line);
 }
 
@@ -699,7 +715,7 @@ void output_progress(const struct output *output, const char *line)
 		print_text(STDERR_FILENO, true, text);
 	} else {
 		print_text(STDERR_FILENO, true,
-			whole_line(STDERR_FILENO, LOG_INFO, output->program, text));
+			whole_line(STDERR_FILENO, LOG_INFO, false, output->program, text));
 		free(text);
 	}
 }
@@ -712,7 +728,7 @@ void output_progress_note(const struct output *output, const char *line)
 	if (!text)
 		return;
 	make_printable(text);
-	print_text(STDERR_FILENO, false, whole_line(STDERR_FILENO, LOG_INFO, program, text));
+	print_text(STDERR_FILENO, false, whole_line(STDERR_FILENO, LOG_INFO, false, program, text));
 	free(text);
 }
 

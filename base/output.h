@@ -74,8 +74,8 @@ void output_colored_line(const struct output *output, const char *line, size_t s
 /*
  * Prints the result of an exchange or a test. What it says about verification is colored:
  * "verified" is green, "not verified" and "incomplete" are yellow. On a terminal where the line
- * does not fit, it continues below after a comma, colon or semicolon. peer: as in output_step(),
- * but the line is printed even if the transcript is omitted.
+ * does not fit, it continues below after a comma, colon or semicolon, without a time. peer: as in
+ * output_step(), but the line is printed even if the transcript is omitted.
  */
 void output_result(const struct output *output, const char *peer, const char *line);
 

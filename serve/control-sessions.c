@@ -4,10 +4,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/explain.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/worker.h"
 #include "cli/options.h"
@@ -31,6 +33,9 @@
 /* Limits on the tests in a diagnosis. */
 #define DIAGNOSIS_MS_MAX         5000
 #define DIAGNOSIS_OPERATIONS_MAX 16
+
+/* Maximum size of the line that a session leaves. */
+#define REPORT_SIZE (64 + ADDRESS_TEXT_SIZE + UNITS_TEXT + SESSION_TESTS_TEXT)
 
 _Static_assert(OPTIONS_THREADS_MAX <= CONTROL_SESSIONS_MAX, "a slot for each thread of one client");
 
@@ -385,20 +390,18 @@ static void send_reason(struct control_session *session)
 /* Prints the line that a session leaves when its client simply disconnects. */
 static void report_end(const struct control_session *session)
 {
-	const struct output *output = session->settings->output;
-	char duration[UNITS_TEXT], text[SESSION_TESTS_TEXT];
+	char duration[UNITS_TEXT], text[SESSION_TESTS_TEXT], line[REPORT_SIZE];
 
 	if (session->is_worker)
 		return;
-	units_format_duration(duration, deadline_now() - session->start);
+	snprintf(line, sizeof(line), "%s by %s in %s", kind_name(session), session->control.peer,
+		units_format_duration(duration, deadline_now() - session->start));
 	if (session->kind == HELLO_MEASUREMENT && session->tests.last.size > 0) {
 		session_tests_text(&session->tests, text);
-		output_line(output, "measurement by %s in %s: %s.", session->control.peer, duration,
-			text);
-	} else {
-		output_line(output, "%s by %s in %s.", kind_name(session), session->control.peer,
-			duration);
+		text_append(line, sizeof(line), ": %s", text);
 	}
+	text_append(line, sizeof(line), ".");
+	output_result(session->settings->output, NULL, line);
 }
 
 /*

@@ -1,10 +1,12 @@
 /* Tests the lines that the programs print. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -193,6 +195,54 @@ static void verdicts_are_colored(void **state)
 		"\033[32mverified\033[m both ways\n"
 		"\033[33mnot verified\033[m: h is a tutorial program.\n"
 		"best rate\n");
+}
+
+/* Prints to a pipe without a reader. Returns the child's status as waitpid(2) does. */
+static int status_without_reader(bool ignores)
+{
+	int ends[2], status = 0;
+	pid_t child;
+
+	if (pipe(ends))
+		return -1;
+	close(ends[0]);
+	child = fork();
+	if (child == 0) {
+		signal(SIGPIPE, ignores ? SIG_IGN : SIG_DFL);
+		dup2(ends[1], STDOUT_FILENO);
+		output_line(&plain, "line");
+		_exit((int)output_finish(&plain, STATUS_OK));
+	}
+	close(ends[1]);
+	waitpid(child, &status, 0);
+	return status;
+}
+
+static int print_without_reader(void)
+{
+	int status = status_without_reader(false);
+
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE ? 0 : 1;
+}
+
+static int print_without_reader_ignored(void)
+{
+	int status = status_without_reader(true);
+
+	return WIFEXITED(status) && WEXITSTATUS(status) == STATUS_FAILED ? 0 : 1;
+}
+
+/* A closed pipe ends a program quietly, as others, unless it ignores SIGPIPE. */
+static void a_closed_pipe_is_no_error(void **state)
+{
+	(void)state;
+	run(print_without_reader, NULL);
+	assert_int_equal(printed.status, 0);
+	assert_string_equal(printed.error, "");
+	run(print_without_reader_ignored, NULL);
+	assert_int_equal(printed.status, 0);
+	assert_string_equal(printed.error,
+		"prog: cannot write to standard output: it is closed, full or blocked\n");
 }
 
 /* Without a free descriptor the output thread cannot start. */
@@ -395,6 +445,16 @@ static int print_with_times(void)
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
+static int print_wrapped_with_times(void)
+{
+	output_set_timestamps(true);
+	setenv("TZ", "UTC-1", 1);
+	tzset();
+	output_set_coloring(OUTPUT_COLOR_NEVER);
+	output_result(&plain, NULL, SENT);
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
 /* Removes the time from the start of the text, and checks that it is the current local time. */
 static const char *after_time(const char *text)
 {
@@ -428,6 +488,12 @@ static void lines_begin_with_the_time(void **state)
 	setenv("TERM", "xterm", 1);
 	run_on_terminal(print_with_times, false, 80);
 	assert_string_equal(after_time(printed.error), "\033[31mprog:\033[m error\n");
+	/* What continues a line has none, and both parts fit. */
+	run_on_terminal(print_wrapped_with_times, true, 80);
+	assert_string_equal(after_time(printed.error),
+		"sent many/1.txt to 192.0.2.1:7471:\n"
+		"                          100917 bytes in 729 ms, verified,\n"
+		"                          XXH3 3753e98\n");
 }
 
 #define OUT_LINES "line\nline with a warning\nstep\n{}\n"
@@ -494,6 +560,7 @@ int main(void)
 		cmocka_unit_test(writes_each_line_at_once),
 		cmocka_unit_test(prints_a_long_line_whole),
 		cmocka_unit_test(prints_without_the_output_thread),
+		cmocka_unit_test(a_closed_pipe_is_no_error),
 		cmocka_unit_test(reports_lost_output),
 		cmocka_unit_test(succeeds_with_nothing_to_print),
 		cmocka_unit_test(breaks_long_lines_on_a_terminal),
