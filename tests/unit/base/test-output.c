@@ -492,8 +492,7 @@ static void lines_begin_with_the_time(void **state)
 	run_on_terminal(print_wrapped_with_times, true, 80);
 	assert_string_equal(after_time(printed.error),
 		"sent many/1.txt to 192.0.2.1:7471:\n"
-		"                          100917 bytes in 729 ms, verified,\n"
-		"                          XXH3 3753e98\n");
+		"                          100917 bytes in 729 ms, verified, XXH3 3753e98\n");
 }
 
 #define OUT_LINES "line\nline with a warning\nstep\n{}\n"
