@@ -166,8 +166,9 @@ static int announce(struct server *server, const char *addresses)
 	int error;
 
 	server->port = listeners_port(&server->service.listeners);
-	error = file ? port_file_write(file, server->port) : 0;
+	/* Who has read the port file may ask at once. */
 	open_status(server);
+	error = file ? port_file_write(file, server->port) : 0;
 	if (error) {
 		output_error(&server->output, "cannot write the port file %s: %s", file,
 			strerror(-error));

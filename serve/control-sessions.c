@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +47,16 @@ struct control_session {
 	struct control_server server;
 	struct control control;
 	enum hello_kind kind;
+	char device[IBV_SYSFS_NAME_MAX];
 	uint32_t queue_pairs, depth; /* requested by the client */
 	bool bandwidth;              /* it announced only bandwidth tests */
 	bool is_worker;              /* another session reports the measurement */
 	struct perf_test test;
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
+	pthread_mutex_t lock;                         /* guards the next two, for the main thread */
 	struct session_tests tests;                   /* all that have ended */
+	struct test_parameters running;               /* the last that has begun; size 0: none */
 	bool untold;                                  /* the client has not asked for the result */
 	uint8_t initiator_depth, responder_resources; /* at this end: rdma_get_cm_event(3) */
 	bool ended;                                   /* by this server, not by the client */
@@ -241,10 +245,14 @@ static void begin_test(
 		perf_test_can(&session->test, &parameters) &&
 		(!session->bandwidth || parameters.kind == TEST_BANDWIDTH) &&
 		(session->kind == HELLO_MEASUREMENT || is_short(&parameters));
-	if (session->begun)
-		test_run_begin(&session->test, &parameters, idle_timeout(session));
-	else
+	if (!session->begun) {
 		reply->status = COMMAND_REFUSED;
+		return;
+	}
+	pthread_mutex_lock(&session->lock);
+	session->running = parameters;
+	pthread_mutex_unlock(&session->lock);
+	test_run_begin(&session->test, &parameters, idle_timeout(session));
 }
 
 /* Replies with our result of the test. It counts if the client sent its own, not for a warm-up. */
@@ -253,9 +261,13 @@ static void end_test(
 {
 	struct test_result theirs;
 
-	if (session->untold && test_result_decode(&theirs, command->text, command->text_size) == 0)
+	if (session->untold &&
+		test_result_decode(&theirs, command->text, command->text_size) == 0) {
+		pthread_mutex_lock(&session->lock);
 		session_tests_add(
 			&session->tests, &session->test.parameters, &session->result, &theirs);
+		pthread_mutex_unlock(&session->lock);
+	}
 	session->untold = false;
 	test_result_encode(&session->result, (uint8_t *)text_of(session, reply));
 	reply->text_size = TEST_RESULT_SIZE;
@@ -523,6 +535,13 @@ static bool is_worker(const struct control_sessions *control_sessions, const str
 	return false;
 }
 
+/* Frees a session without a thread. */
+static void discard(struct control_session *session)
+{
+	pthread_mutex_destroy(&session->lock);
+	free(session);
+}
+
 enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	const struct exchange_settings *settings, const struct control_server *server,
 	const struct rdma_cm_event *request, const struct hello *theirs)
@@ -541,6 +560,9 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session = calloc(1, sizeof(*session));
 	if (!session)
 		return REFUSAL_RESOURCES;
+	pthread_mutex_init(&session->lock, NULL);
+	snprintf(session->device, sizeof(session->device), "%s",
+		ibv_get_device_name(request->id->verbs->device));
 	session->settings = settings;
 	session->log = control_sessions->log;
 	session->server = *server;
@@ -561,7 +583,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	address_port_text(peer, text);
 	client_log_step(session->log, text, "received connection request.");
 	if (start(session, request, theirs)) {
-		free(session);
+		discard(session);
 		return REFUSAL_RESOURCES;
 	}
 	TAILQ_INSERT_TAIL(&control_sessions->all, session, next);
@@ -595,7 +617,7 @@ bool control_sessions_take_event(
 	control_close(&session->control);
 	TAILQ_REMOVE(&control_sessions->all, session, next);
 	slots_release(&control_sessions->slots, &session->slot);
-	free(session);
+	discard(session);
 	return true;
 }
 
@@ -611,13 +633,23 @@ void control_sessions_count(const struct control_sessions *control_sessions,
 }
 
 void control_sessions_each(const struct control_sessions *control_sessions, void *user,
-	void (*take)(void *user, const char *peer, const char *kind))
+	void (*take)(void *user, const struct control_session_state *state))
 {
-	const struct control_session *session;
+	struct control_session_state state;
+	struct control_session *session;
 
-	TAILQ_FOREACH (session, &control_sessions->all, next)
-		if (!session->is_worker)
-			take(user, session->control.peer, kind_name(session));
+	TAILQ_FOREACH (session, &control_sessions->all, next) {
+		if (session->is_worker)
+			continue;
+		state = (struct control_session_state){.peer = session->control.peer,
+			.kind = kind_name(session),
+			.device = session->device};
+		pthread_mutex_lock(&session->lock);
+		state.test = session->running;
+		state.moved = session->tests.bytes;
+		pthread_mutex_unlock(&session->lock);
+		take(user, &state);
+	}
 }
 
 void control_sessions_stop(struct control_sessions *control_sessions)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "protocol/test-parameters.h"
 #include "rdma-common.h"
 #include "serve/client-log.h"
 #include "serve/slots.h"
@@ -56,9 +57,18 @@ bool control_sessions_take_event(struct control_sessions *control_sessions,
 void control_sessions_count(const struct control_sessions *control_sessions,
 	unsigned int *measurements, unsigned int *diagnoses);
 
-/* Calls `take` for each of them with its client and its kind, "measurement" or "diagnosis". */
+/* One of them, as others see it. The strings are valid during the call that passes it. */
+struct control_session_state {
+	const char *peer;            /* "ADDRESS:PORT" */
+	const char *kind;            /* "measurement" or "diagnosis" */
+	const char *device;          /* the RDMA device's name */
+	struct test_parameters test; /* the last that has begun; its size is 0 before the first */
+	uint64_t moved;              /* bytes of the measured tests that have ended */
+};
+
+/* Calls `take` for each of them. */
 void control_sessions_each(const struct control_sessions *control_sessions, void *user,
-	void (*take)(void *user, const char *peer, const char *kind));
+	void (*take)(void *user, const struct control_session_state *state));
 
 /* Stops all sessions: every wait ends. */
 void control_sessions_stop(struct control_sessions *control_sessions);

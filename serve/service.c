@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/deadline.h"
 #include "base/explain.h"
@@ -689,11 +690,21 @@ struct passing {
 	void (*take)(void *user, const struct service_client *client);
 };
 
-static void pass_on(void *user, const char *peer, const char *kind)
+static void pass_on(void *user, const struct control_session_state *state)
 {
 	const struct passing *passing = user;
-	const struct service_client client = {.peer = peer, .kind = kind};
+	struct service_client client = {.peer = state->peer,
+		.kind = state->kind,
+		.device = state->device,
+		.progress = {.total = PROGRESS_UNKNOWN}};
 
+	/* The tests of a diagnosis are too short to be seen. */
+	if (strcmp(state->kind, "measurement") == 0 && state->test.size > 0) {
+		client.mode = state->test.reads ? "read" : "write";
+		client.test = state->test.kind == TEST_LATENCY ? "latency" : "bandwidth";
+		client.size = state->test.size;
+		client.progress.moved = state->moved;
+	}
 	passing->take(passing->user, &client);
 }
 

@@ -94,9 +94,12 @@ struct service_client {
 	const char *peer;   /* "ADDRESS:PORT" */
 	const char *kind;   /* "exchange", "measurement" or "diagnosis" */
 	const char *state;  /* of an exchange: "connecting", "exchanging" or "closing"; else NULL */
-	const char *mode;   /* of an exchange: "write" or "read"; else NULL */
-	const char *device; /* of an exchange; else NULL */
-	struct progress_state progress; /* of an exchange */
+	const char *mode;   /* "write" or "read"; NULL: a diagnosis, or no test has begun */
+	const char *device; /* the RDMA device's name */
+	const char *test;   /* of a measurement: "bandwidth" or "latency"; else NULL */
+	uint64_t size;      /* of a measurement: bytes per operation; else 0 */
+	/* Of an exchange; for a measurement, what has moved in the tests that have ended. */
+	struct progress_state progress;
 };
 
 /* Calls `take` for each client. */

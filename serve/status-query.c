@@ -19,11 +19,9 @@
 #include "base/json-document.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "measure/table.h"
 #include "serve/status-query.h"
 #include "serve/status.h"
-
-/* Servers that are asked. */
-#define SERVERS_MAX 256
 
 /* Time limit for one answer, in milliseconds. */
 #define ANSWER_MS 2000
@@ -44,19 +42,26 @@ struct place {
 struct query {
 	const struct options *options;
 	const struct output *output;
-	struct place places[SERVERS_MAX];
+	struct place *places; /* owned */
 	size_t count;
 	struct json_object *servers; /* an array of answers */
 	char error[ERROR_SIZE];      /* the last; "": none */
 };
 
+/* Adds a place, unless memory is exhausted. */
 static void add_place(struct query *query, const struct place *place)
 {
-	for (size_t i = 0; i < query->count; i++)
-		if (query->places[i].port == place->port && query->places[i].pid == place->pid)
+	struct place *places;
+
+	/* A power of two is the capacity: time to double it. */
+	if ((query->count & (query->count - 1)) == 0) {
+		places = reallocarray(
+			query->places, query->count ? 2 * query->count : 1, sizeof(*places));
+		if (!places)
 			return;
-	if (query->count < SERVERS_MAX)
-		query->places[query->count++] = *place;
+		query->places = places;
+	}
+	query->places[query->count++] = *place;
 }
 
 static int compare_places(const void *a, const void *b)
@@ -90,7 +95,8 @@ static void find_places(struct query *query)
 	free(line);
 	if (file)
 		fclose(file);
-	qsort(query->places, query->count, sizeof(query->places[0]), compare_places);
+	if (query->count > 0)
+		qsort(query->places, query->count, sizeof(query->places[0]), compare_places);
 }
 
 /* Connects, with a time limit, which SO_SNDTIMEO sets: socket(7). Returns the socket or -errno. */
@@ -197,22 +203,38 @@ print(const struct output *output, const char *format, ...)
 	output_result(output, NULL, text);
 }
 
+/* Prints a measurement of which a test has begun. */
+static void print_measurement(const struct output *output, const char *peer, const char *mode,
+	const char *device, const char *test, struct json_object *client)
+{
+	uint64_t moved = number_of(client, "moved");
+	char size[TABLE_SIZE], bytes[UNITS_TEXT];
+
+	print(output, "  %-22s %-5s %-10s %-10s %s%s%s%s", peer, mode, device, test,
+		table_size(size, number_of(client, "size")), moved ? ", " : "",
+		moved ? units_format(bytes, moved) : "", moved ? " so far" : "");
+}
+
 static void print_client(const struct output *output, struct json_object *client)
 {
 	char peer[TEXT_ESCAPED_SIZE(SHOWN_MAX)], kind[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 	char state[TEXT_ESCAPED_SIZE(SHOWN_MAX)], device[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 	char moved[UNITS_TEXT], total[UNITS_TEXT], mode[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
-	bool exchange = document_member(client, "mode") != NULL;
+	char test[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 
 	text_of(client, "peer", peer);
 	text_of(client, "kind", kind);
-	if (!exchange) {
+	if (!document_member(client, "mode")) {
 		print(output, "  %-22s %s", peer, kind);
 		return;
 	}
 	text_of(client, "mode", mode);
 	text_of(client, "state", state);
 	text_of(client, "device", device);
+	if (*text_of(client, "test", test)) {
+		print_measurement(output, peer, mode, device, test, client);
+		return;
+	}
 	units_format(moved, number_of(client, "moved"));
 	units_format(total, number_of(client, "total"));
 	print(output, "  %-22s %-5s %-10s %-10s %s%s%s", peer, mode, device, state, moved,
@@ -286,8 +308,11 @@ enum exit_status status_query(const struct options *options, const struct output
 	size_t count;
 
 	find_places(&query);
+	/* A socket and the connections that it has not accepted are several lines of the file. */
 	for (size_t i = 0; i < query.count; i++)
-		ask(&query, &query.places[i]);
+		if (i == 0 || compare_places(&query.places[i - 1], &query.places[i]) != 0)
+			ask(&query, &query.places[i]);
+	free(query.places);
 	count = query.servers ? json_object_array_length(query.servers) : 0;
 	if (*query.error) {
 		status = STATUS_FAILED;

@@ -60,6 +60,8 @@ static void add_client(void *user, const struct service_client *client)
 	document_add_text(object, "state", client->state);
 	document_add_text(object, "mode", client->mode);
 	document_add_text(object, "device", client->device);
+	document_add_text(object, "test", client->test);
+	document_add_number_if(object, "size", client->test != NULL, client->size);
 	document_add_number(object, "moved", progress->moved);
 	document_add_number_if(object, "total", client->mode && progress->total != PROGRESS_UNKNOWN,
 		progress->total);

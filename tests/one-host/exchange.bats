@@ -239,7 +239,10 @@ default_run() { # MODE VERB
 	wait_line "$LOG" "^diagnosis by $ADDRESS:[0-9]* in [0-9.]* m*s\.$"
 	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: WRITE bandwidth, 4K to 8K, [0-9.]* .B, best rate [0-9.]* .*B/s\.$"
 	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: READ latency, 8, [0-9.]* k*B, best median [0-9.]* us\.$"
-	wait_until status_has '^served 2 measurements and 1 diagnosis in .*; moved .* in measurements\.$'
+	client bandwidth write --duration 2 --size 4K "$ADDRESS" "$PORT" >/dev/null &
+	wait_until status_has "^  $ADDRESS:[0-9]* *write $VM_DEVICE  *bandwidth  *4K$"
+	wait $!
+	wait_until status_has '^served 3 measurements and 1 diagnosis in .*; moved .* in measurements\.$'
 	has "$OUT" "^rdma-server [0-9.]*, port $PORT, pid $SERVER, mode any: 1 client\.$"
 	has "$OUT" "^  $ADDRESS:[0-9]* *write $VM_DEVICE  *exchanging 2\.0 kB$"
 	has "$OUT" '^memory for connections: .*B of .*B\.$'
@@ -253,7 +256,7 @@ default_run() { # MODE VERB
 	has "$ERR" 'does not answer: it is stopped or very busy$'
 	kill -CONT "$SERVER"
 	stop_server
-	has "$LOG" '^served 1 exchange, 2 measurements and 1 diagnosis in .*; exchanged 2\.0 kB; moved .* in measurements\.$'
+	has "$LOG" '^served 1 exchange, 3 measurements and 1 diagnosis in .*; exchanged 2\.0 kB; moved .* in measurements\.$'
 	start_server --timestamps --count 1 write
 	expect 0 client write "$ADDRESS" "$PORT"
 	server_exits 0

@@ -10,6 +10,7 @@
 
 /* No other test and hardly any server uses it. */
 #define PORT 51
+#define MANY 900
 
 /* What the fake server sends to each client; NULL: it does not answer. */
 static const char *says;
@@ -77,17 +78,50 @@ static void prints_what_a_server_answers(void **state)
 	      "\"total\":4100000000},{\"peer\":\"192.0.2.8:1\",\"kind\":\"exchange\",\"state\":"
 	      "\"connecting\",\"mode\":\"read\",\"device\":\"mlx5_0\",\"moved\":0,\"total\":null},"
 	      "{\"peer\":\"192.0.2.9:51234\",\"kind\":\"measurement\",\"state\":null,\"mode\":null,"
-	      "\"device\":null,\"moved\":0,\"total\":null}],\"totals\":{\"text\":"
+	      "\"device\":\"mlx5_0\",\"test\":null,\"size\":null,\"moved\":0,\"total\":null},"
+	      "{\"peer\":\"192.0.2.9:51235\",\"kind\":\"measurement\",\"state\":null,\"mode\":"
+	      "\"read\",\"device\":\"mlx5_0\",\"test\":\"bandwidth\",\"size\":65536,\"moved\":"
+	      "1200000000,\"total\":null},{\"peer\":\"192.0.2.9:51236\",\"kind\":\"measurement\","
+	      "\"state\":null,\"mode\":\"write\",\"device\":\"mlx5_0\",\"test\":\"latency\","
+	      "\"size\":8,\"moved\":0,\"total\":null}],\"totals\":{\"text\":"
 	      "\"served 2 exchanges in 3.5 s\"}}",
 		STATUS_OK,
 		"rdma-server 0.3.0, port 51, pid 42, mode any: 1,203 clients.\n"
 		"  192.0.2.7:40312        write mlx5_0     exchanging 1.20 GB of 4.10 GB\n"
 		"  192.0.2.8:1            read  mlx5_0     connecting 0 B\n"
 		"  192.0.2.9:51234        measurement\n"
-		"  and 1,200 more\n"
+		"  192.0.2.9:51235        read  mlx5_0     bandwidth  64K, 1.20 GB so far\n"
+		"  192.0.2.9:51236        write mlx5_0     latency    8\n"
+		"  and 1,198 more\n"
 		"served 2 exchanges in 3.5 s.\n"
 		"memory for connections: 29.9 MB of 33.3 MB.\n",
 		"");
+}
+
+/* More sockets than there are likely to be, of servers that have ended. */
+static int ask_among_many(void)
+{
+	for (long pid = 1; pid <= MANY; pid++) {
+		struct sockaddr_un address;
+		socklen_t length = status_address(&address, PORT, pid);
+		int place = socket(AF_UNIX, SOCK_STREAM, 0);
+
+		if (place < 0 || bind(place, (struct sockaddr *)&address, length))
+			return 98;
+	}
+	return ask();
+}
+
+static void finds_one_of_many_servers(void **state)
+{
+	(void)state;
+	json = false;
+	says = "{}";
+	run(ask_among_many, NULL);
+	assert_string_equal(printed.out, "rdma-server , port 0, pid 0, mode : 0 clients.\n.\n"
+					 "memory for connections: 0 B.\n");
+	assert_string_equal(printed.error, "");
+	assert_int_equal(printed.status, STATUS_OK);
 }
 
 /* Any process can take such an address. */
@@ -138,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_what_a_server_answers),
+		cmocka_unit_test(finds_one_of_many_servers),
 		cmocka_unit_test(trusts_no_answer),
 		cmocka_unit_test(does_not_wait_for_ever),
 		cmocka_unit_test(says_that_there_is_no_server),
