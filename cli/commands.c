@@ -55,8 +55,9 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.names = "bandwidth",
 			.words = "bandwidth write|read HOST [PORT]",
 			.summary = "measure the bandwidth of WRITE or READ",
+			/* No empty line follows: the help has as many lines as a screen. */
 			.about =
-				"Measure the bandwidth of WRITE or READ to an rdma-server; default PORT 7471.\n",
+				"Measure the bandwidth of WRITE or READ to an rdma-server; default PORT 7471.",
 			.example = "bandwidth write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,

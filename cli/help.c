@@ -46,8 +46,8 @@ static int option_text(const struct option_row *row, char text[LEFT_MAX])
 }
 
 /*
- * The help for a client command has no room for --version, that of `bandwidth` none for --help
- * itself, and only that of the command that prints most has room for --color.
+ * The help for a client command has no room for --version, and only that of the command that prints
+ * most has room for --color.
  */
 static bool is_listed(const struct option_row *row, const struct cli_command *command)
 {
@@ -55,8 +55,6 @@ static bool is_listed(const struct option_row *row, const struct cli_command *co
 
 	if (strcmp(row->name, "version") == 0)
 		return id == CLI_SERVE;
-	if (strcmp(row->name, "help") == 0)
-		return id != CLI_BANDWIDTH;
 	if (strcmp(row->name, "color") == 0)
 		return id == CLI_COMPARE || id == CLI_DIAGNOSE;
 	return row->commands >> id & 1;

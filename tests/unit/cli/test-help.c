@@ -28,7 +28,7 @@ static const struct listed {
 	{"SX", "      --discard "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
-	{"STXLCDE", "  -h, --help "},
+	{"STXBLCDE", "  -h, --help "},
 	{"SX", "  -i, --input FILE|DIRECTORY|- "},
 	{"STXBLD", "      --json "},
 	{"S", "      --max-clients N "},
