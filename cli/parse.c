@@ -154,10 +154,9 @@ static enum options_result report_other_program(struct options *options, enum pr
 	for (size_t i = 0; i < sizeof(equivalents) / sizeof(equivalents[0]); i++)
 		if (equivalents[i].program == program &&
 			strcmp(equivalents[i].name, row->name) == 0)
-			return options_advise(options, "%s does not accept %.*s; %s",
-				program_name(program), size, given, equivalents[i].instead);
-	return options_advise(options, "%s does not accept %.*s; %s does", program_name(program),
-		size, given,
+			return options_advise(options, "unknown option '%.*s'; %s", size, given,
+				equivalents[i].instead);
+	return options_advise(options, "unknown option '%.*s'; %s accepts it", size, given,
 		program_name(program == PROGRAM_CLIENT ? PROGRAM_SERVER : PROGRAM_CLIENT));
 }
 
