@@ -23,23 +23,35 @@ struct part {
 	enum output_color color;
 };
 
+/* Prints `size` bytes of a line from `start` on after this many blanks; `part` has its color. */
+static void print_piece(const struct output *output, size_t indent, const char *line, size_t start,
+	size_t size, struct part part)
+{
+	size_t from = part.start > start ? part.start : start;
+	size_t to =
+		part.start + part.length < start + size ? part.start + part.length : start + size;
+	char text[INVENTORY_LINE + 1024];
+
+	snprintf(text, sizeof(text), "%*s%.*s", (int)indent, "", (int)size, line + start);
+	if (from >= to || to - start + indent > strlen(text))
+		output_line(output, "%s", text);
+	else
+		output_colored_line(output, text, from - start + indent, to - from, part.color);
+}
+
 /* Prints a line. On a terminal, what does not fit continues below, indented. */
 static void print_line(
 	const struct output *output, const char *line, size_t indent, struct part part)
 {
 	unsigned int columns = output_columns(output);
 	size_t room = columns >= COLUMNS_MIN ? columns : SIZE_MAX;
-	size_t size = text_fit(line, room);
-	char first[INVENTORY_LINE + 1024];
+	size_t start = 0, size = text_fit(line, room);
 
-	snprintf(first, sizeof(first), "%.*s", (int)size, line);
-	if (part.start + part.length > strlen(first))
-		part = (struct part){0};
-	output_colored_line(output, first, part.start, part.length, part.color);
-	for (line += size; *line; line += size) {
-		line += strspn(line, " ");
-		size = text_fit(line, room - indent);
-		output_line(output, "%*s%.*s", (int)indent, "", (int)size, line);
+	print_piece(output, 0, line, 0, size, part);
+	for (start = size; line[start]; start += size) {
+		start += strspn(line + start, " ");
+		size = text_fit(line + start, room - indent);
+		print_piece(output, indent, line, start, size, part);
 	}
 }
 
@@ -179,26 +191,37 @@ void screen_print(const struct diagnosis *diagnosis)
 }
 
 void screen_print_round(
-	const struct diagnosis *diagnosis, struct screen_round *previous, const struct tm *time)
+	const struct diagnosis *diagnosis, struct rounds *rounds, const struct tm *time)
 {
 	const struct check_list *list = &diagnosis->list;
-	enum exit_status status = check_list_status(list);
-	bool good = status == STATUS_OK, moved = list->checks[CHECK_BANDWIDTH].state == CHECK_OK;
-	char verdict[512], line[1024];
-	bool changed;
+	bool good = check_list_status(list) == STATUS_OK;
+	char verdict[ROUNDS_LINE], line[ROUNDS_LINE];
+	const struct round round = {
+		.good = good,
+		.verdict = verdict,
+		.values = {[ROUNDS_TRIP] = diagnosis->round_trip,
+			[ROUNDS_THERE] = diagnosis->rate_there,
+			[ROUNDS_BACK] = diagnosis->rate_back},
+	};
 
-	check_list_verdict(list, verdict, sizeof(verdict));
-	changed = previous->known && (previous->status != status ||
-					     strcmp(previous->verdict, good ? "" : verdict) != 0);
-	snprintf(line, sizeof(line), "%02d:%02d:%02d  %-8s%s%s%s%s", time->tm_hour, time->tm_min,
-		time->tm_sec, good ? "ok" : "failed",
-		good && moved ? list->checks[CHECK_MESSAGE].text : verdict,
-		good && moved ? "; " : "", good && moved ? list->checks[CHECK_BANDWIDTH].text : "",
-		changed ? "  <-- changed" : "");
-	print_line(&diagnosis->output, line, 18,
-		(struct part){10, good ? 2 : 6, good ? OUTPUT_GREEN : OUTPUT_RED});
+	if (good && list->checks[CHECK_BANDWIDTH].state == CHECK_OK)
+		snprintf(verdict, sizeof(verdict), "%s; %s", list->checks[CHECK_MESSAGE].text,
+			list->checks[CHECK_BANDWIDTH].text);
+	else
+		check_list_verdict(list, verdict, sizeof(verdict));
+	rounds_add(rounds, &round, time, output_columns(&diagnosis->output), line);
+	output_colored_line(&diagnosis->output, line, ROUNDS_STATE, good ? 2 : 6,
+		good ? OUTPUT_GREEN : OUTPUT_RED);
 	print_quietly(diagnosis, verdict);
-	*previous = (struct screen_round){.known = true, .status = status};
-	if (!good)
-		snprintf(previous->verdict, sizeof(previous->verdict), "%s", verdict);
+}
+
+void screen_print_summary(const struct output *output, const struct rounds *rounds,
+	const char *host, int64_t milliseconds)
+{
+	char text[(ROUNDS_VERDICTS + ROUNDS_VALUES + 2) * ROUNDS_LINE], *rest = text;
+	const char *line;
+
+	rounds_summary(rounds, host ? host : "this host", milliseconds, text, sizeof(text));
+	while ((line = strsep(&rest, "\n")) && *line)
+		print_line(output, line, 2, (struct part){0});
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/rounds.h"
 
 /* Shows which check runs now: on a terminal, or with --verbose. */
 void screen_show_progress(const struct diagnosis *diagnosis, enum check check);
@@ -20,18 +21,15 @@ void screen_show_progress(const struct diagnosis *diagnosis, enum check check);
  */
 void screen_print(const struct diagnosis *diagnosis);
 
-/* The previous round of a repeated diagnosis; all zero before the first. */
-struct screen_round {
-	bool known;
-	enum exit_status status;
-	char verdict[512]; /* of a round that failed; "" if it did not */
-};
-
 /*
- * Prints a round of a repeated diagnosis as one line, with a mark if the result differs from that
- * of the previous round, which this one replaces.
+ * Counts a round of a repeated diagnosis and prints it as one line, with a mark if the result
+ * differs from that of the round before.
  */
 void screen_print_round(
-	const struct diagnosis *diagnosis, struct screen_round *previous, const struct tm *time);
+	const struct diagnosis *diagnosis, struct rounds *rounds, const struct tm *time);
+
+/* Prints the summary of the rounds, which took this long. host may be NULL. Any thread. */
+void screen_print_summary(const struct output *output, const struct rounds *rounds,
+	const char *host, int64_t milliseconds);
 
 #endif

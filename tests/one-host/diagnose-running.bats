@@ -146,3 +146,45 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		has "$ERRORS" 'stopping the server'
 	fi
 }
+
+# Ctrl-C reaches the program through its terminal.
+@test "each round of --interval is a line that fits the terminal, and Ctrl-C prints a summary" {
+	local columns typing
+	start_server any
+	mkfifo "$DIR/keys"
+	for columns in 80 40; do
+		LC_ALL=C.UTF-8 script -qefc "stty cols $columns && exec ${PAIR_BIN@Q}/rdma-client diagnose --interval 0.1 $ADDRESS $PORT" \
+			"$DIR/screen" >/dev/null <"$DIR/keys" &
+		CLIENTS+=($!)
+		exec {typing}>"$DIR/keys"
+		wait_until rounds_printed 3
+		printf '\003' >&"$typing"
+		exits_with 130 "${CLIENTS[-1]}"
+		exec {typing}>&-
+		# The progress between the rounds is erased.
+		sed 's/\r*$//; s/.*\x1b\[K//; s/\x1b\[[0-9]*m//g; /^Script /d; /^ *$/d' "$DIR/screen" >"$OUT"
+		awk -v most="$columns" 'length > most { wide = 1 } END { exit wide }' "$OUT" || fail "$(cat "$OUT")"
+		has "$OUT" '^[0-9:]\{8\}  ok      '
+		has "$OUT" "^--- diagnosis of $ADDRESS ---\$"
+		has "$OUT" '^[0-9]* rounds in [0-9.:]* *m*s*: [0-9]* ok, 0 failed'
+		has "$OUT" '^to the server: .* to '
+	done
+	stop_server
+}
+
+rounds_printed() { [ "$(grep -c '[0-9]  .*ok.*      ' "$DIR/screen")" -ge "$1" ]; }
+
+# Without a terminal, the summary follows the lines in the file.
+@test "SIGTERM ends --interval with a summary, also in the middle of a round" {
+	start_server any
+	"$PAIR_BIN/rdma-client" diagnose --interval 0.001 "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS+=($!)
+	wait_line "$OUT" '^[0-9:]\{8\}  ok      round trip in .* to the server, .* from it'
+	kill -STOP "$SERVER"
+	kill -TERM "${CLIENTS[-1]}"
+	exits_with 143 "${CLIENTS[-1]}"
+	kill -CONT "$SERVER"
+	has "$OUT" '^[0-9]* rounds* in .* ok, '
+	is_empty "$ERR"
+	stop_server
+}

@@ -237,19 +237,42 @@ static void quiet_prints_a_failure_as_an_error(void **state)
 		"other host.\n");
 }
 
+/* The second verdict on a narrow terminal is colored on both of its lines. */
+static void a_color_continues_below(void **state)
+{
+	(void)state;
+	make_healthy();
+	check_list_skip(&diagnosis.list, CHECK_BANDWIDTH, "no time");
+	run_on_terminal(print, true, 40);
+	assert_int_equal(strncmp(printed.error,
+				 "verdict: " GREEN "RDMA works between the two" OFF "\n"
+				 "         " GREEN "hosts" OFF ": WRITE and READ of 1 to\n",
+				 80),
+		0);
+	fail_to_connect();
+	run_on_terminal(print, true, 40);
+	assert_int_equal(strncmp(printed.error,
+				 "verdict: " RED "RDMA does not work" OFF ": nothing is\n", 40),
+		0);
+}
+
 static int print_rounds(void)
 {
 	const struct tm time = {.tm_hour = 9, .tm_min = 5, .tm_sec = 7};
-	struct screen_round round = {0};
+	struct rounds rounds = {0};
 
 	make_healthy();
-	screen_print_round(&diagnosis, &round, &time);
-	screen_print_round(&diagnosis, &round, &time);
+	diagnosis.round_trip = 214000;
+	diagnosis.rate_there = 812000000;
+	diagnosis.rate_back = 798000000;
+	screen_print_round(&diagnosis, &rounds, &time);
+	screen_print_round(&diagnosis, &rounds, &time);
 	fail_to_connect();
-	screen_print_round(&diagnosis, &round, &time);
-	screen_print_round(&diagnosis, &round, &time);
+	screen_print_round(&diagnosis, &rounds, &time);
+	screen_print_round(&diagnosis, &rounds, &time);
 	make_healthy();
-	screen_print_round(&diagnosis, &round, &time);
+	screen_print_round(&diagnosis, &rounds, &time);
+	screen_print_summary(&plain, &rounds, NULL, 25000);
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
@@ -259,13 +282,36 @@ static void rounds_are_lines_and_changes_are_marked(void **state)
 				   "server, 798 MB/s from it";
 	static const char bad[] = "09:05:07  failed  RDMA does not work: nothing is listening on "
 				  "this port; look at the other host.";
-	char wanted[1024];
+	char wanted[2048];
 
 	(void)state;
 	run(print_rounds, NULL);
-	snprintf(wanted, sizeof(wanted), "%s\n%s\n%s  <-- changed\n%s\n%s  <-- changed\n", good,
-		good, bad, bad, good);
+	snprintf(wanted, sizeof(wanted),
+		"%s\n%s\n%s  <-- changed\n%s\n%s  <-- changed\n"
+		"--- diagnosis of this host ---\n"
+		"5 rounds in 25.0 s: 3 ok, 2 failed, 2 changes\n"
+		"2 failed: %s\n"
+		"round trip: 0.214 ms to 0.214 ms, mean 0.214 ms\n"
+		"to the server: 812.0 MB/s to 812.0 MB/s, mean 812.0 MB/s\n"
+		"from it: 798.0 MB/s to 798.0 MB/s, mean 798.0 MB/s\n",
+		good, good, bad, bad, good, bad + ROUNDS_STATE + 8);
 	assert_string_equal(printed.out, wanted);
+}
+
+static void a_round_on_a_terminal_has_a_color_and_fits(void **state)
+{
+	(void)state;
+	setenv("TERM", "xterm", 1);
+	run_on_terminal(print_rounds, true, 80);
+	assert_int_equal(strncmp(printed.error,
+				 "09:05:07  " GREEN "ok" OFF
+				 "      0.214 ms, 812.0 MB/s there, 798.0 MB/s back\n",
+				 60),
+		0);
+	assert_non_null(strstr(printed.error,
+		"\n09:05:07  " RED "failed" OFF "  nothing is listening on this port  <-- changed\n"
+		"09:05:07  " RED "failed" OFF
+		"  nothing is listening on this port; look at the other host.\n"));
 }
 
 int main(void)
@@ -279,7 +325,9 @@ int main(void)
 		cmocka_unit_test(terminals_of_any_width_show_every_word),
 		cmocka_unit_test(this_host_alone),
 		cmocka_unit_test(quiet_prints_a_failure_as_an_error),
+		cmocka_unit_test(a_color_continues_below),
 		cmocka_unit_test(rounds_are_lines_and_changes_are_marked),
+		cmocka_unit_test(a_round_on_a_terminal_has_a_color_and_fits),
 	};
 
 	return cmocka_run_group_tests_name("screen", tests, NULL, NULL);

@@ -1,0 +1,169 @@
+/* See diagnose/rounds.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "diagnose/rounds.h"
+
+/* Columns of a line before its text: the time, and "ok" or "failed". */
+#define TEXT_COLUMN 18
+
+/* The fewest columns for which a line is shortened, and those from which the mark is long. */
+#define COLUMNS_MIN       40
+#define COLUMNS_LONG_MARK 60
+
+/* A value whose most is less than this multiple of its least has not changed. */
+#define STEADY 1.1
+
+static const char *format_value(char text[UNITS_TEXT], enum rounds_value value, double amount)
+{
+	if (value != ROUNDS_TRIP)
+		return units_format_rate(text, (uint64_t)(amount + 0.5));
+	snprintf(text, UNITS_TEXT, "%.3f ms", amount / 1e6);
+	return text;
+}
+
+/* Counts the verdict of a round that failed; the last entry counts those for which none is left. */
+static void count_failure(struct rounds *rounds, const char *verdict)
+{
+	struct rounds_failure *failure = rounds->failures;
+
+	while (failure < rounds->failures + ROUNDS_VERDICTS - 1 && failure->count > 0 &&
+		strcmp(failure->verdict, verdict) != 0)
+		failure++;
+	if (failure->count == 0)
+		snprintf(failure->verdict, sizeof(failure->verdict), "%s", verdict);
+	else if (strcmp(failure->verdict, verdict) != 0)
+		snprintf(failure->verdict, sizeof(failure->verdict), "other failures");
+	failure->count++;
+}
+
+static void count_value(struct rounds_range *range, uint64_t value)
+{
+	if (value == 0)
+		return;
+	if (range->count == 0 || value < range->least)
+		range->least = value;
+	if (value > range->most)
+		range->most = value;
+	range->sum += (double)value;
+	range->count++;
+}
+
+/* Counts a round. Returns true if the one before ended otherwise. */
+static bool count(struct rounds *rounds, const struct round *round)
+{
+	char verdict[ROUNDS_VERDICT] = "";
+	bool changed;
+
+	if (!round->good)
+		snprintf(verdict, sizeof(verdict), "%s", round->verdict);
+	changed = rounds->count > 0 && strcmp(rounds->last, verdict) != 0;
+	snprintf(rounds->last, sizeof(rounds->last), "%s", verdict);
+	rounds->count++;
+	rounds->good += round->good;
+	rounds->changes += changed;
+	if (!round->good)
+		count_failure(rounds, verdict);
+	for (enum rounds_value value = 0; round->good && value < ROUNDS_VALUES; value++)
+		count_value(&rounds->values[value], round->values[value]);
+	return changed;
+}
+
+/*
+ * Writes what a round found out, in at most this many columns: the shortest of a text's forms that
+ * is still too long is cut.
+ */
+static void format_text(char text[ROUNDS_LINE], const struct round *round, size_t room)
+{
+	char parts[ROUNDS_VALUES][UNITS_TEXT];
+	const char *reason = strstr(round->verdict, ": ");
+	size_t end;
+
+	snprintf(text, ROUNDS_LINE, "%s", round->verdict);
+	if (strlen(text) <= room)
+		return;
+	if (round->good && round->values[ROUNDS_THERE] > 0 && round->values[ROUNDS_BACK] > 0) {
+		for (enum rounds_value value = 0; value < ROUNDS_VALUES; value++)
+			format_value(parts[value], value, (double)round->values[value]);
+		snprintf(text, ROUNDS_LINE, "%s, %s there, %s back", parts[ROUNDS_TRIP],
+			parts[ROUNDS_THERE], parts[ROUNDS_BACK]);
+		if (strlen(text) > room)
+			snprintf(text, ROUNDS_LINE, "%s, %s", parts[ROUNDS_THERE],
+				parts[ROUNDS_BACK]);
+	} else if (!round->good && reason) {
+		/* "RDMA does not work" repeats that the round failed. */
+		snprintf(text, ROUNDS_LINE, "%s", reason + 2);
+		if (strlen(text) > room && strchr(text, ';'))
+			*strchr(text, ';') = '\0';
+	}
+	if (strlen(text) <= room)
+		return;
+	end = text_fit(text, room - 3);
+	while (end > 0 && strchr(",:;", text[end - 1]))
+		end--;
+	snprintf(text + end, sizeof("..."), "...");
+}
+
+void rounds_add(struct rounds *rounds, const struct round *round, const struct tm *time,
+	unsigned int columns, char line[ROUNDS_LINE])
+{
+	const char *mark = columns > 0 && columns < COLUMNS_LONG_MARK ? " <--" : "  <-- changed";
+	char text[ROUNDS_LINE];
+
+	if (!count(rounds, round))
+		mark = "";
+	format_text(text, round,
+		columns >= COLUMNS_MIN ? columns - TEXT_COLUMN - strlen(mark) : ROUNDS_LINE);
+	snprintf(line, ROUNDS_LINE, "%02d:%02d:%02d  %-8s%s%s", time->tm_hour, time->tm_min,
+		time->tm_sec, round->good ? "ok" : "failed", text, mark);
+}
+
+/* The value whose most is the largest multiple of its least; ROUNDS_VALUES: all were steady. */
+static enum rounds_value least_steady(const struct rounds *rounds)
+{
+	enum rounds_value least = ROUNDS_VALUES;
+	double most = STEADY;
+
+	for (enum rounds_value value = 0; value < ROUNDS_VALUES; value++) {
+		const struct rounds_range *range = &rounds->values[value];
+
+		if (range->count > 0 && (double)range->most >= most * (double)range->least) {
+			most = (double)range->most / (double)range->least;
+			least = value;
+		}
+	}
+	return least;
+}
+
+void rounds_summary(const struct rounds *rounds, const char *host, int64_t milliseconds, char *text,
+	size_t size)
+{
+	static const char *const names[] = {"round trip", "to the server", "from it"};
+	enum rounds_value changed = least_steady(rounds);
+	char span[UNITS_TEXT], least[UNITS_TEXT], mean[UNITS_TEXT], most[UNITS_TEXT];
+
+	*text = '\0';
+	if (rounds->count == 0)
+		return;
+	text_append(text, size, "--- diagnosis of %s ---\n", host);
+	text_append(text, size, "%u round%s in %s: %u ok, %u failed, %u change%s\n", rounds->count,
+		rounds->count == 1 ? "" : "s", units_format_duration(span, milliseconds),
+		rounds->good, rounds->count - rounds->good, rounds->changes,
+		rounds->changes == 1 ? "" : "s");
+	for (size_t i = 0; i < ROUNDS_VERDICTS && rounds->failures[i].count > 0; i++)
+		text_append(text, size, "%u failed: %s\n", rounds->failures[i].count,
+			rounds->failures[i].verdict);
+	for (enum rounds_value value = 0; value < ROUNDS_VALUES; value++) {
+		const struct rounds_range *range = &rounds->values[value];
+
+		if (range->count == 0)
+			continue;
+		format_value(least, value, (double)range->least);
+		format_value(mean, value, range->sum / range->count);
+		format_value(most, value, (double)range->most);
+		text_append(text, size, "%s: %s to %s, mean %s%s\n", names[value], least, most,
+			mean, value == changed ? "  <-- changed most" : "");
+	}
+}
