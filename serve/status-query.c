@@ -117,6 +117,21 @@ static int connect_to(const struct place *place)
 	return error;
 }
 
+/*
+ * True if the server may be the one whose address this is: a server answers only root and its own
+ * user, so that whoever answers other users has only taken the address. The process id is no proof,
+ * because a container may have its own. SO_PEERCRED: unix(7).
+ */
+static bool may_answer(int connection)
+{
+	struct ucred server;
+	socklen_t length = sizeof(server);
+
+	return geteuid() == 0 ||
+	       (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &server, &length) == 0 &&
+		       server.uid == geteuid());
+}
+
 /* Receives up to the end of the stream. Returns the size or -errno. */
 static ssize_t receive(int connection, char text[STATUS_SIZE_MAX])
 {
@@ -149,7 +164,9 @@ static void ask(struct query *query, const struct place *place)
 {
 	char *text = malloc(STATUS_SIZE_MAX);
 	int connection = text ? connect_to(place) : -ENOMEM;
-	ssize_t size = connection < 0 ? connection : receive(connection, text);
+	ssize_t size = connection < 0           ? connection
+		       : may_answer(connection) ? receive(connection, text)
+						: 0;
 	struct json_object *answer = size > 0 ? json_tokener_parse(text) : NULL;
 
 	if (connection >= 0)

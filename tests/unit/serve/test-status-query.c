@@ -1,4 +1,5 @@
 /* `rdma-server status` with servers that answer, do not answer, or answer nonsense. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ static void *answer(void *unused)
 
 		if (!says)
 			continue;
-		if (write(connection, says, strlen(says)) < 0)
+		/* Who is not believed may find the connection closed. */
+		if (send(connection, says, strlen(says), MSG_NOSIGNAL) < 0 && errno != EPIPE)
 			return NULL;
 		close(connection);
 	}
@@ -38,7 +40,8 @@ static int ask(void)
 	struct output output = {.program = "prog", .quiet = json};
 	pthread_t thread;
 
-	listener = status_open(PORT);
+	if (listener <= 0)
+		listener = status_open(PORT);
 	if (listener < 0 || fcntl(listener, F_SETFL, 0) ||
 		pthread_create(&thread, NULL, answer, NULL))
 		return 99;
@@ -146,6 +149,28 @@ static void trusts_no_answer(void **state)
 	check("", STATUS_FAILED, "", "answers only root and the user that runs it");
 }
 
+static int ask_as_another_user(void)
+{
+	listener = status_open(PORT);
+	if (listener < 0 || seteuid(65534))
+		return 98;
+	return ask();
+}
+
+/* Only root reads what a process of another user says. */
+static void other_users_are_not_believed(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	json = false;
+	says = "{}";
+	run(ask_as_another_user, NULL);
+	assert_string_equal(printed.out, "");
+	assert_non_null(strstr(printed.error, "answers only root and the user that runs it"));
+	assert_int_equal(printed.status, STATUS_FAILED);
+}
+
 static void does_not_wait_for_ever(void **state)
 {
 	(void)state;
@@ -174,6 +199,7 @@ int main(void)
 		cmocka_unit_test(prints_what_a_server_answers),
 		cmocka_unit_test(finds_one_of_many_servers),
 		cmocka_unit_test(trusts_no_answer),
+		cmocka_unit_test(other_users_are_not_believed),
 		cmocka_unit_test(does_not_wait_for_ever),
 		cmocka_unit_test(says_that_there_is_no_server),
 	};
