@@ -171,7 +171,7 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			   : stream->discarded ? "discarded"
 					       : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
-	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
+	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE], hash[DIGEST_TEXT_SIZE];
 	char resumed[48 + UNITS_TEXT], more[40] = "", files[FILES_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(report, stream);
@@ -193,6 +193,11 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		digest_text(hash, &stream->digest);
 		snprintf(end, sizeof(end), "%s%s %s", there ? "" : "verified, ",
 			digest_name(report->secret), hash);
+	} else {
+		snprintf(end, sizeof(end), "incomplete%s%s%s",
+			stream->resumes ? "; the same command " : "",
+			stream->resumes ? sent ? "sends" : "fetches" : "",
+			stream->resumes ? " the rest" : "");
 	}
 	if (there)
 		return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s, %s", verb, path,
@@ -295,6 +300,45 @@ static double check_seconds(const struct connection *connection, const struct re
 	return resuming->start ? (double)(resuming->began - connection->stream_start) / 1000 : 0;
 }
 
+/* True if the cause of a failure may be gone when the user tries again, and was none of a file. */
+static bool may_pass(const struct failure *failure)
+{
+	switch (failure->kind) {
+	case FAILURE_INTERRUPTED:
+	case FAILURE_DEADLINE:
+	case FAILURE_GONE:
+	case FAILURE_COMPLETION:
+	case FAILURE_REMOVED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * True if the server has a part of our file and keeps it. It stores files in a directory if it
+ * takes trees; otherwise, its output may be a pipe.
+ */
+static bool server_keeps_part(const struct connection *connection)
+{
+	const struct resumption *resuming = &connection->resuming_out;
+	uint64_t size = source_size(connection->source);
+
+	return resuming->possible && size != STREAM_SIZE_UNKNOWN && size >= OUTPUT_FILE_RESUMED &&
+	       ((connection->theirs.flags & HELLO_TAKES_TREE) || resuming->offered > 0) &&
+	       (resuming->from > 0 || connection->sender.credited > 0);
+}
+
+/* Sets for a client which streams the same command completes. */
+static void find_resumable(
+	const struct connection *connection, const struct failure *outcome, struct report *report)
+{
+	if (!connection->settings->active || !may_pass(outcome))
+		return;
+	report->sent.resumes = server_keeps_part(connection);
+	report->received.resumes = connection->sink && sink_has_left(connection->sink);
+}
+
 /* Prints the summary of one direction, or nothing if no data moved. */
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
@@ -378,6 +422,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 			.complete = complete},
 	};
 
+	find_resumable(connection, outcome, &report);
 	count_files(&report.sent, source_tree(connection->source));
 	if (connection->sink)
 		count_files(&report.received, sink_tree(connection->sink));

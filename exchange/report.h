@@ -28,6 +28,7 @@ struct report_stream {
 	uint64_t files;        /* if a complete tree: its files and links */
 	uint64_t contents;     /* the size of these files */
 	double checked;        /* seconds in which both sides compared what the receiver had */
+	bool resumes;          /* not complete; the client's same command moves the rest */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */
@@ -61,7 +62,8 @@ struct json_object *report_json(const struct report *report);
  *   received in/big.iso from 192.0.2.1:40312: 209715200 bytes (209.7 MB) by WRITE in 2.5 s,
  *   83.6 MB/s, verified, XXH3 0123...cdef
  *
- * on one line. If there is no digest, "incomplete" replaces it. A resumed transfer adds where it
+ * on one line. If there is no digest, "incomplete" replaces it, with a reference to
+ * the same command if that moves the rest. A resumed transfer adds where it
  * started, and how long the check of what was there took, which time and rate leave out. "already
  * there" replaces the verb if the receiver had the whole file. `sent` selects the direction.
  * Returns the length like snprintf(3). Any thread.

@@ -482,14 +482,17 @@ static bool can_resume(const struct output_file *file)
 	       !file->spoiled && !file->error && hidden_name_is_tried(file->name, file->hidden);
 }
 
-void output_file_close(struct output_file *file)
+bool output_file_close(struct output_file *file)
 {
+	bool stays;
+
 	if (!file)
-		return;
+		return false;
 	writer_close(&file->writer);
 	tree_output_close(file->tree);
+	stays = file->hidden[0] && can_resume(file);
 	/* It stays locked until it is closed. */
-	if (file->hidden[0] && !can_resume(file))
+	if (file->hidden[0] && !stays)
 		unlinkat(file->directory, file->hidden, 0);
 	if (file->file >= 0)
 		close(file->file);
@@ -498,4 +501,5 @@ void output_file_close(struct output_file *file)
 	if (file->directory >= 0)
 		close(file->directory);
 	free(file);
+	return stays;
 }

@@ -127,8 +127,8 @@ int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE])
 
 /*
  * Frees the output file, and removes the data if it was neither committed nor can be resumed. NULL
- * is allowed.
+ * is allowed. Returns true if data stays that the next transfer of the file resumes.
  */
-void output_file_close(struct output_file *file);
+bool output_file_close(struct output_file *file);
 
 #endif

@@ -55,6 +55,7 @@ struct sink {
 	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
 	uint64_t size;           /* bytes taken from the ring */
 	bool there;              /* the whole file was already here */
+	bool left;               /* data stays that the next transfer resumes */
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
 	int error;
 	char why[OUTPUT_FILE_WHY_SIZE];
@@ -275,7 +276,7 @@ static void run(void *argument)
 	if (!sink->error)
 		state = verify(sink);
 	/* An unverified file is removed before the state shows that the sink is done. */
-	output_file_close(sink->file);
+	sink->left = output_file_close(sink->file);
 	sink->file = NULL;
 	sink->state = state;
 	sink->worker.listener->moved(sink->worker.listener->about);
@@ -369,6 +370,11 @@ struct tree_state sink_tree(struct sink *sink)
 const char *sink_path(const struct sink *sink)
 {
 	return sink->path;
+}
+
+bool sink_has_left(const struct sink *sink)
+{
+	return sink->left;
 }
 
 bool sink_has_output(const struct sink *sink)

@@ -101,6 +101,12 @@ struct tree_state sink_tree(struct sink *sink);
 /* The path of the stored file, "" if none was stored. Valid in state SINK_VERIFIED. */
 const char *sink_path(const struct sink *sink);
 
+/*
+ * True if an incomplete file stays that the next transfer of it resumes. Valid once the thread has
+ * been joined.
+ */
+bool sink_has_left(const struct sink *sink);
+
 /* True if the data goes to an output file, false if it is displayed or discarded. Any thread. */
 bool sink_has_output(const struct sink *sink);
 

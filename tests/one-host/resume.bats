@@ -120,3 +120,42 @@ resumed_after() {
 	wait_until is_empty "$DIR/in"
 	stop_server
 }
+
+# interrupted REST COMMAND...: Ctrl-C ends the transfer, and its last line says which command moves the rest, or ends
+# with "incomplete" if REST is "".
+interrupted() {
+	local rest=$1
+	shift
+	"$@" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	wait_until partial_exceeds 10000000
+	kill -INT "${CLIENTS[0]}"
+	exits_with 130 "${CLIENTS[0]}"
+	has "$OUT" ", incomplete${rest:+; the same command $rest the rest}\.\$"
+}
+
+@test "the last line of an interrupted transfer says if the same command moves the rest" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
+	local client=("$PAIR_BIN/rdma-client" --timeout 60 write)
+	mkdir "$DIR/in"
+	head -c 80000000 /dev/urandom >"$DIR/big"
+	start_server --timeout 60 --output "$DIR/in/" any
+	interrupted sends "${client[@]}" --input "$DIR/big" "$ADDRESS" "$PORT"
+	wait_until no_clients
+	expect 0 "${client[@]}" --input "$DIR/big" "$ADDRESS" "$PORT"
+	has "$OUT" ', resumed at byte [0-9]*.*, verified, '
+	rm "$DIR/in/big"
+	# Less than 64 MiB do not resume.
+	truncate -s 60M "$DIR/big"
+	interrupted '' "${client[@]}" --input "$DIR/big" "$ADDRESS" "$PORT"
+	has_not "$OUT" 'same command'
+	wait_until no_clients
+	stop_server
+	truncate -s 80M "$DIR/big"
+	start_server --timeout 60 --input "$DIR/big" any
+	interrupted fetches "${client[@]}" --output "$DIR/in/big" "$ADDRESS" "$PORT"
+	expect 0 "${client[@]}" --output "$DIR/in/big" "$ADDRESS" "$PORT"
+	has "$OUT" ', resumed at byte [0-9]*.*, verified, '
+	cmp "$DIR/big" "$DIR/in/big"
+	stop_server
+}
