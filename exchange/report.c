@@ -56,12 +56,12 @@ static struct json_object *stream_json(
 	digest_text(hash, &stream->digest);
 	document_add_number(object, "bytes", stream->bytes);
 	document_add_number(object, "resumed_at", stream->from);
-	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
 	document_add_text(object, "hash", stream->complete ? hash : NULL);
 	document_add_number_if(object, "rate", rate >= 0, rate < 0 ? 0 : (uint64_t)rate);
 	document_add_text(object, "name", stream->name);
 	document_add_text(object, "path", stream->path);
 	document_add_number_if(object, "entries", stream->entries > 0, stream->entries);
+	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
 	return object;
 }
 
