@@ -187,6 +187,9 @@ static const struct explanation rows[] = {
 		"run the program in the VRF, and with the interface's address: ip vrf exec VRF "
 		"rdma-client --source ADDRESS",
 		"ip -br link show type vrf; ip route show table all"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NOWHERE, STATUS_CONNECT, SIDE_HERE, FACT,
+		"the route to this address uses an interface that leads to no other host",
+		"check the address and the routes (`ip route get`)", "ip route get HOST"},
 	{FAILURE_DEADLINE, PHASE_ANY, CODE_SHORT_TIMEOUT, STATUS_CONNECT, SIDE_HERE, GUESS,
 		"the --timeout is shorter than connecting usually takes",
 		"raise it to a second or more", NULL},

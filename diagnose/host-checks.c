@@ -283,6 +283,9 @@ int check_neighbour(struct diagnosis *diagnosis)
 	do {
 		reach_find_neighbour(&diagnosis->route, deadline_in(NEIGHBOUR_MS), &neighbour);
 	} while (neighbour.verdict == REACH_BAD && ++rounds < NEIGHBOUR_ROUNDS);
+	if (neighbour.nowhere)
+		return check_failed(diagnosis, CHECK_NEIGHBOUR, FAILURE_ADDRESS, PHASE_ADDRESS,
+			ADDRESS_NOWHERE, "%s", neighbour.evidence);
 	if (neighbour.verdict == REACH_BAD) {
 		/* The advice refers to the neighbour, which may be a gateway. */
 		address_text((struct sockaddr *)&neighbour.address, text);

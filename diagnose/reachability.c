@@ -287,7 +287,14 @@ void reach_assess_neighbour(struct reach_neighbour *neighbour, const struct reac
 
 	address_text((struct sockaddr *)&neighbour->address, address);
 	snprintf(name, sizeof(name), "%s%s", neighbour->gateway ? "the gateway " : "", address);
-	if (neighbour->needless) {
+	/* Soft-RoCE loops packets to a dummy back, so that none is seen to leave this host. */
+	neighbour->nowhere =
+		route->route.type != RTN_LOCAL && strcmp(route->link.kind, "dummy") == 0;
+	if (neighbour->nowhere) {
+		neighbour->verdict = REACH_BAD;
+		reach_evidence(
+			neighbour->evidence, "through %s (%s)", route->link.name, route->link.kind);
+	} else if (neighbour->needless) {
 		neighbour->verdict = REACH_GOOD;
 		if (route->route.type == RTN_LOCAL)
 			reach_evidence(neighbour->evidence, "this host");

@@ -55,6 +55,7 @@ struct reach_neighbour {
 	int milliseconds; /* time taken */
 	bool gateway;     /* true if it is not the destination */
 	bool needless;    /* not needed: this host, or a link without link-layer addresses */
+	bool nowhere;     /* it is another host, but the interface leads to none: a dummy */
 	bool confirmed;   /* the destination replied to the probe */
 	struct sockaddr_storage address;
 	struct netlink_neighbour entry; /* the kernel's entry; state 0 if it has none */

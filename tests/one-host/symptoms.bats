@@ -202,6 +202,13 @@ plain_up() {
 	expect 0 client --device second1 diagnose
 }
 
+@test "an address of another host on a dummy interface" {
+	diagnose 3 10.77.0.99
+	check_failed neighbour 'the route to this address uses an interface that leads to no other host' 'this host'
+	has "$OUT" "^ *seen: through $VM_INTERFACE (dummy)\$"
+	has_not "$OUT" 'firewall'
+}
+
 @test "a routing rule for one source address" {
 	ip route add 10.97.0.0/24 via 10.77.0.9 dev "$VM_INTERFACE" table 11
 	undo ip route flush table 11

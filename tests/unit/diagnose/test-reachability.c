@@ -224,6 +224,27 @@ static void judges_neighbours(void **state)
 	}
 }
 
+/* An address of another host on a dummy interface is a wrong address, not one that is blocked. */
+static void a_dummy_leads_nowhere(void **state)
+{
+	struct reach_route route = made_up_route(RTN_UNICAST, 0);
+	struct reach_neighbour neighbour = {.needless = true, .address = route.address};
+
+	(void)state;
+	snprintf(route.link.name, sizeof(route.link.name), "dm0");
+	snprintf(route.link.kind, sizeof(route.link.kind), "dummy");
+	reach_assess_neighbour(&neighbour, &route);
+	assert_int_equal(neighbour.verdict, REACH_BAD);
+	assert_true(neighbour.nowhere);
+	assert_string_equal(neighbour.evidence, "through dm0 (dummy)");
+	/* This host answers itself. */
+	route.route.type = RTN_LOCAL;
+	reach_assess_neighbour(&neighbour, &route);
+	assert_int_equal(neighbour.verdict, REACH_GOOD);
+	assert_false(neighbour.nowhere);
+	assert_string_equal(neighbour.evidence, "this host");
+}
+
 /* Queries the kernel's route to the address. */
 static struct reach_route find_route(const char *text)
 {
@@ -428,6 +449,7 @@ int main(void)
 		cmocka_unit_test(judges_routes_by_type_and_error),
 		cmocka_unit_test(judges_interfaces),
 		cmocka_unit_test(judges_neighbours),
+		cmocka_unit_test(a_dummy_leads_nowhere),
 		cmocka_unit_test(finds_routes),
 		cmocka_unit_test(finds_missing_routes),
 		cmocka_unit_test(finds_interfaces_that_are_down),
