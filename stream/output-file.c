@@ -313,7 +313,8 @@ static int check_directory(const char *path, char *why)
 
 int output_file_check(const struct output_file_options *options, char why[OUTPUT_FILE_WHY_SIZE])
 {
-	const struct output_file_offer offer = {0};
+	/* Of any size, so that what an interrupted transfer left stays. */
+	const struct output_file_offer offer = {.total = UINT64_MAX};
 	struct output_file_options probe = *options;
 	struct output_file *file = NULL;
 	int error = 0;

@@ -92,6 +92,22 @@ static void continues_an_interrupted_transfer(void **state)
 	assert_int_equal(count_entries(NULL), 1);
 }
 
+/* The check at the start of a program leaves what an interrupted transfer left, and nothing else. */
+static void a_check_keeps_an_interrupted_transfer(void **state)
+{
+	const struct output_file_options options = {.output = "big"};
+	char hidden[FILE_NAME_MAX + 1];
+
+	(void)state;
+	assert_int_equal(output_file_check(&options, why), 0);
+	assert_int_equal(count_entries(NULL), 0);
+	leave_hidden(12345);
+	hidden_name("big", 1, hidden);
+	assert_int_equal(output_file_check(&options, why), 0);
+	assert_int_equal(size_of(hidden), 12345);
+	assert_int_equal(unlink(hidden), 0);
+}
+
 /* The sender's file does not begin with it. */
 static void starts_anew_if_the_source_changed(void **state)
 {
@@ -252,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SINK_TEST(continues_an_interrupted_transfer),
+		SINK_TEST(a_check_keeps_an_interrupted_transfer),
 		SINK_TEST(starts_anew_if_the_source_changed),
 		SINK_TEST(removes_damaged_data),
 		SINK_TEST(leaves_a_large_interrupted_transfer),
