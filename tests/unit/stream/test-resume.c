@@ -92,7 +92,7 @@ static void continues_an_interrupted_transfer(void **state)
 	assert_int_equal(count_entries(NULL), 1);
 }
 
-/* The check at the start of a program leaves what an interrupted transfer left, and nothing else. */
+/* The check at the start of a program removes nothing that an interrupted transfer left. */
 static void a_check_keeps_an_interrupted_transfer(void **state)
 {
 	const struct output_file_options options = {.output = "big"};
