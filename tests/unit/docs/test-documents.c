@@ -515,6 +515,31 @@ static void documents_stay_short(void **state)
 	assert_in_range(lines_of("docs/troubleshooting.md"), 1000, 1500);
 }
 
+/*
+ * A terminal that does not show UTF-8 gets only ASCII, because the programs contain nothing else,
+ * except the progress line, which has an ASCII form for it (base/test-progress.c).
+ */
+static void the_programs_contain_only_ascii(void **state)
+{
+	glob_t files;
+
+	(void)state;
+	assert_int_equal(glob("*.c", 0, NULL, &files), 0);
+	assert_int_equal(glob("[!bt]*/*.c", GLOB_APPEND, NULL, &files), 0);
+	assert_int_equal(glob("base/*.c", GLOB_APPEND, NULL, &files), 0);
+	assert_in_range(files.gl_pathc, 100, 1000);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		char *text = document_read(files.gl_pathv[i]);
+
+		for (const char *byte = text; *byte; byte++)
+			if ((unsigned char)*byte > 0x7e &&
+				strcmp(files.gl_pathv[i], "base/progress.c") != 0)
+				fail_msg("%s contains '%.8s'", files.gl_pathv[i], byte);
+		free(text);
+	}
+	globfree(&files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -526,6 +551,7 @@ int main(void)
 		cmocka_unit_test(every_exit_status_is_documented),
 		cmocka_unit_test(every_security_claim_has_a_test),
 		cmocka_unit_test(documents_stay_short),
+		cmocka_unit_test(the_programs_contain_only_ascii),
 	};
 
 	return cmocka_run_group_tests_name("documents", tests, NULL, NULL);
