@@ -516,13 +516,25 @@ unsigned int output_columns(const struct output *output)
 		       : 1;
 }
 
-/* Returns the bytes up to the last comma, colon or semicolon before a blank within these bytes. */
+/* True if a line may be broken after this many bytes: after a comma, colon or semicolon. */
+static bool is_break(const char *line, size_t size)
+{
+	return size > 0 && line[size] == ' ' && strchr(",:;", line[size - 1]);
+}
+
+/*
+ * Returns the bytes up to the last place within these bytes where the line may be broken, or to the
+ * next one if there is none; 0: there is none at all.
+ */
 static size_t breakable_size(const char *line, size_t most)
 {
-	size_t size = strnlen(line, most);
+	size_t size = strnlen(line, most), length = strlen(line);
 
-	while (size > 0 && !(line[size] == ' ' && strchr(",:;", line[size - 1])))
+	while (size > 0 && !is_break(line, size))
 		size--;
+	for (size_t next = most; size == 0 && next < length; next++)
+		if (is_break(line, next))
+			size = next;
 	return size;
 }
 

@@ -144,6 +144,26 @@ static int print_lines_that_wrap(void)
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
+static int print_a_line_with_a_long_part(void)
+{
+	output_set_coloring(OUTPUT_COLOR_NEVER);
+	output_result(&plain, NULL,
+		"sent big to h:7471: 20000000 bytes (20.0 MB) by WRITE in 945 ms, 21.2 MB/s, "
+		"verified, XXH3 1eb5d9bd849f76ae");
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+/* What follows a part that is too long still continues below. */
+static void goes_on_breaking_after_a_long_part(void **state)
+{
+	(void)state;
+	run_on_terminal(print_a_line_with_a_long_part, true, 40);
+	assert_string_equal(printed.error, "sent big to h:7471:\n"
+					   "  20000000 bytes (20.0 MB) by WRITE in 945 ms,\n"
+					   "  21.2 MB/s, verified,\n"
+					   "  XXH3 1eb5d9bd849f76ae\n");
+}
+
 /* Only on a terminal, a long line continues below, after a comma or colon. */
 static void breaks_long_lines_on_a_terminal(void **state)
 {
@@ -563,6 +583,7 @@ int main(void)
 		cmocka_unit_test(reports_lost_output),
 		cmocka_unit_test(succeeds_with_nothing_to_print),
 		cmocka_unit_test(breaks_long_lines_on_a_terminal),
+		cmocka_unit_test(goes_on_breaking_after_a_long_part),
 		cmocka_unit_test(verdicts_are_colored),
 		cmocka_unit_test(does_not_mix_lines_from_threads),
 		cmocka_unit_test(keeps_lines_for_a_paused_reader),
