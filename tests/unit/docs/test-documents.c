@@ -517,7 +517,7 @@ static void documents_stay_short(void **state)
 
 /*
  * A terminal that does not show UTF-8 gets only ASCII, because the programs contain nothing else,
- * except the progress line, which has an ASCII form for it (base/test-progress.c).
+ * except the progress line, which has an ASCII form for it (tests/unit/base/test-progress.c).
  */
 static void the_programs_contain_only_ascii(void **state)
 {
