@@ -396,7 +396,7 @@ static enum exit_status explain_query(const struct client *client)
 	return output_finish(&client->output, status);
 }
 
-/* The commands `write` and `read`. Returns the exit status. */
+/* The commands `write`, `read` and `send`. Returns the exit status. */
 static enum exit_status exchange_data(struct client *client)
 {
 	enum exit_status status;

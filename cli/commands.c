@@ -8,12 +8,12 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 	[CLI_SERVE] =
 		{
 			.program = PROGRAM_SERVER,
-			.words = "[write|read|any]",
+			.words = "[write|read|send|any]",
 			.also = "status [PORT]",
 			.about =
 				"Serve clients until SIGINT or SIGTERM: exchange messages, files or pipes with\n"
 				"each, verify every byte, and answer diagnoses and measurements. The mode limits\n"
-				"what clients may request; the default, any, allows both.\n",
+				"what clients may request; the default, any, allows all.\n",
 			.example = "any",
 			.mode = 0,
 			.host = -1,
@@ -36,13 +36,13 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 	[CLI_EXCHANGE] =
 		{
 			.program = PROGRAM_CLIENT,
-			.names = "write|read",
-			.words = "write|read HOST [PORT]",
-			.also = "write FILE... HOST:[PORT]",
+			.names = "write|read|send",
+			.words = "write|read|send HOST [PORT]",
+			.also = "write|send FILE... HOST:[PORT]",
 			.summary = "exchange a message, files or pipes",
 			.about =
-				"Exchange data with the rdma-server at HOST and PORT (default 7471), by WRITE or\n"
-				"READ, and verify every byte. Both sides send: FILE or --input, or a message.\n",
+				"Exchange data with the rdma-server at HOST and PORT (default 7471), by WRITE, READ\n"
+				"or SEND, and verify every byte. Both sides send: FILE or --input, or a message.\n",
 			.example = "write 192.0.2.1 7471",
 			.mode = 0,
 			.host = 1,

@@ -365,9 +365,9 @@ static enum options_result report_extra(
 }
 
 /* True if words before HOST can be files: not for `read`, which could mean the opposite. */
-static bool command_takes_files(const struct options *options, const struct line *line)
+static bool command_takes_files(const struct options *options)
 {
-	return options->command == CLI_EXCHANGE && strcmp(line->words[0], "write") == 0;
+	return options->command == CLI_EXCHANGE && options->mode->takes_files;
 }
 
 static bool is_port(const char *text)
@@ -389,7 +389,7 @@ static enum options_result report_port(
 			"PORT must be a number from 1 to 65535, not '%s'; the server stores files in "
 			"its --output",
 			port);
-	if (command_takes_files(options, line) && !number)
+	if (command_takes_files(options) && !number)
 		return options_advise(options,
 			"PORT must be a number from 1 to 65535, not '%s'; to send files, end with "
 			"HOST and a colon: FILE... HOST:",
@@ -464,12 +464,13 @@ static enum options_result take_files(
 		return OPTIONS_RUN;
 	if (!strchr(line->words[last], ':')) {
 		wrong = last > 2 || (!is_port(line->words[2]) && !options_is_host(line->words[1]));
-		return wrong && command_takes_files(options, line) ? report_files(options, line)
+		return wrong && command_takes_files(options) ? report_files(options, line)
 								   : OPTIONS_RUN;
 	}
-	if (!command_takes_files(options, line))
+	if (!command_takes_files(options))
 		return options_advise(options,
-			"'%s' before HOST: only write takes files there; with read, use --input",
+			"'%s' before HOST: only write and send take files there; with read, use "
+			"--input",
 			line->words[1]);
 	*server = line->words[last];
 	for (int i = 1; i < last; i++) {
@@ -491,21 +492,33 @@ static void take_query(struct options *options, const struct line *line)
 			"%s%s", i > 1 ? " " : "", line->words[i]);
 }
 
+/* Reads the mode of the command. A command that measures has only the modes that are measured. */
+static enum options_result take_mode(struct options *options, const struct line *line,
+	const struct cli_command *command)
+{
+	const char *word = line->words[command->mode];
+	bool server = line->program == PROGRAM_SERVER;
+	bool measures = !server && options->command != CLI_EXCHANGE;
+
+	options->mode = mode_by_name(word);
+	if (options->mode ? options->mode->measured || !measures
+			  : server && strcmp(word, "any") == 0)
+		return OPTIONS_RUN;
+	return report_word(options, "mode", word,
+		server     ? "write|read|send|any"
+		: measures ? "write|read"
+			   : "write|read|send");
+}
+
 /* Reads the words of the command: mode, host and port, or what to explain. */
 static enum options_result take_words(struct options *options, const struct line *line)
 {
 	const struct cli_command *command = &cli_commands[options->command];
-	bool server = line->program == PROGRAM_SERVER;
 	const char *files_server = NULL;
 
-	if (command->mode >= 0 && command->mode < line->word_count) {
-		const char *word = line->words[command->mode];
-
-		options->mode = mode_by_name(word);
-		if (!options->mode && (!server || strcmp(word, "any") != 0))
-			return report_word(
-				options, "mode", word, server ? "write|read|any" : "write|read");
-	}
+	if (command->mode >= 0 && command->mode < line->word_count &&
+		take_mode(options, line, command) != OPTIONS_RUN)
+		return OPTIONS_WRONG;
 	if (line->word_count < command->words_min)
 		return options_advise(options, "%s is missing; for example: %s %s",
 			line->word_count == command->mode ? "the mode"

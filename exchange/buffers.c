@@ -3,8 +3,8 @@
  *
  * Each connection has three separately mapped regions: `control` for messages, which no peer can
  * access; `outgoing` for our data and `incoming` for the peer's. The mode exposes one of the latter
- * two, with the single access right that it needs, and only until the peer has finished with it. (A
- * tutorial client whose mode is unknown needs two rights, and its region stays until it has gone.)
+ * two, with the single access right that it needs, and only until the peer has finished with it. In
+ * send mode the peer accesses nothing: `incoming` consists of slots for receives. (A tutorial client whose mode is unknown needs two rights, and its region stays until it has gone.)
  * The CQ thread then deregisters it, and the main thread frees it later. Locked memory is counted
  * in pages, and many systems limit each user to 8 MiB. By default (--buffer, in cli/parse.c), the
  * two rings therefore occupy 7 MiB together, or less if the streams are shorter or the limit is
@@ -33,14 +33,42 @@
 #define TEXT_SENDS    9
 #define TEXT_RECEIVES 7
 
+/*
+ * In send mode, the receives posted before connect or accept: until it has received our MSG_MR, for
+ * which the slots are posted, the peer sends MSG_PROOF, MSG_MR, MSG_ABORT and up to three
+ * keepalives. One more is posted so that an excess message arrives and can be reported.
+ */
+#define FIRST_RECEIVES 7
+
+/*
+ * The pieces that the peer may send before credit in send mode, unless --depth says otherwise; with
+ * more, each would be smaller, because all slots are in half of --buffer.
+ */
+#define SEND_DEPTH 14
+
+/*
+ * Slots besides those for pieces. The peer sends MSG_HAVE, MSG_START, MSG_DONE, MSG_VERDICT,
+ * MSG_ABORT, up to three keepalives and, because each covers a quarter of our depth of its pieces,
+ * up to four MSG_CREDIT messages; and one more. In an exchange of two texts: MSG_DONE, MSG_VERDICT,
+ * MSG_ABORT and the keepalives.
+ */
+#define SLOT_MESSAGES      13
+#define TEXT_SLOT_MESSAGES 6
+
+/* The sizes of slots are multiples of this. */
+#define SLOT_ALIGNMENT 64U
+
+/* The smallest slot for data of more than a message. */
+#define SLOT_MIN ((SINK_TEXT_SIZE + MESSAGE_SIZE + SLOT_ALIGNMENT - 1) & ~(SLOT_ALIGNMENT - 1))
+
 int connection_create_region(struct connection *connection, struct region *region, size_t size,
-	int access, struct failure *failure)
+	size_t least, int access, struct failure *failure)
 {
 	struct failure attempt = {0};
 
 	while (region_create(
 		region, connection->device, connection->endpoint.pd, size, access, &attempt)) {
-		if (size <= guard_pages_round(1)) {
+		if (size <= guard_pages_round(1) || size / 2 < least) {
 			*failure = attempt;
 			return -1;
 		}
@@ -55,6 +83,8 @@ int connection_create_region(struct connection *connection, struct region *regio
 
 struct region *connection_exposed(struct connection *connection)
 {
+	if (connection->mover->exposes == EXPOSES_NOTHING)
+		return NULL;
 	return connection->mover->exposes == EXPOSES_INCOMING ? &connection->incoming
 							      : &connection->outgoing;
 }
@@ -66,29 +96,63 @@ static uint32_t clamp(uint64_t value, uint32_t least, uint32_t most)
 	return value < most ? (uint32_t)value : most;
 }
 
+/* Rounds the size of a slot down: large SENDs then consist of whole packets. */
+static uint64_t round_slot(uint64_t size)
+{
+	uint64_t page = guard_pages_round(1), unit = size < page ? SLOT_ALIGNMENT : page;
+
+	return size / unit * unit;
+}
+
+/* Replaces most receives by slots, all of which fit into half of --buffer. */
+static void choose_slots(struct queue_limits *limits, const struct exchange_settings *settings)
+{
+	uint64_t most;
+
+	limits->receives = FIRST_RECEIVES;
+	limits->sends += FIRST_RECEIVES; /* which our empty SENDs use up at the peer */
+	limits->slots = limits->depth + (limits->texts ? TEXT_SLOT_MESSAGES : SLOT_MESSAGES);
+	most = round_slot(settings->buffer / 2 / limits->slots);
+	most = most > SLOT_MIN ? most - MESSAGE_SIZE : SLOT_MIN - MESSAGE_SIZE;
+	if (!limits->texts && limits->chunk > most)
+		limits->chunk = (uint32_t)most;
+}
+
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
-	const struct device *device, uint8_t port, bool streams, bool test_data)
+	const struct device *device, uint8_t port, const struct mover *mover, bool streams,
+	bool test_data)
 {
 	const struct ibv_device_attr *attributes = &device->attributes;
-	uint32_t chunk = settings->chunk, most;
+	bool posted = mover->exposes == EXPOSES_NOTHING;
+	uint32_t chunk = settings->chunk, depth, most;
 
 	if (!streams) {
-		*limits = (struct queue_limits){SINK_TEXT_SIZE, TEXT_DEPTH,
-			TEXT_SENDS + (test_data ? TEST_DATA_OPERATIONS : 0), TEXT_RECEIVES};
+		*limits = (struct queue_limits){
+			.chunk = SINK_TEXT_SIZE,
+			.depth = TEXT_DEPTH,
+			.sends = TEXT_SENDS + (test_data ? TEST_DATA_OPERATIONS : 0),
+			.receives = TEXT_RECEIVES,
+			.texts = true,
+		};
+		if (posted)
+			choose_slots(limits, settings);
 		return;
 	}
 	if (chunk == 0)
 		chunk = device->traits->chunk;
-	limits->chunk = clamp(chunk, 1, device_message_max(device, port));
-	limits->depth = settings->depth
-				? settings->depth
-				: clamp(settings->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);
+	most = device_message_max(device, port);
+	limits->chunk = clamp(chunk, 1, posted ? most - MESSAGE_SIZE : most);
+	depth = posted ? SEND_DEPTH
+		       : clamp(settings->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);
+	limits->depth = settings->depth ? settings->depth : depth;
 	/* A piece needs up to two sends, and the device may limit the send queue. */
 	most = attributes->max_qp_wr > MESSAGES ? (uint32_t)(attributes->max_qp_wr - MESSAGES) / 2
 						: 1;
 	limits->depth = clamp(limits->depth, 1, most);
 	limits->sends = 2 * limits->depth + MESSAGES;
 	limits->receives = limits->depth + MESSAGES;
+	if (posted)
+		choose_slots(limits, settings);
 }
 
 /*
@@ -123,17 +187,34 @@ size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t 
 	return most > guard_pages_round(1) ? (size_t)most : guard_pages_round(1);
 }
 
+size_t slots_size(const struct connection *connection, uint64_t stream, size_t *least)
+{
+	const struct queue_limits *limits = &connection->limits;
+	uint64_t most = round_slot(budget(connection) / 2 / limits->slots);
+	uint64_t data = stream < limits->chunk ? stream : limits->chunk;
+	uint64_t slot = (data + MESSAGE_SIZE + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+
+	if (slot > most)
+		slot = most;
+	if (slot < SLOT_MIN)
+		slot = SLOT_MIN;
+	*least = (size_t)limits->slots * (stream <= SINK_TEXT_SIZE ? SLOT_MIN : LONG_SLOT);
+	return (size_t)(slot * limits->slots);
+}
+
+void slots_divide(struct connection *connection)
+{
+	size_t size = connection->incoming_ring.size / connection->limits.slots;
+
+	connection->slot_size = (uint32_t)(size / SLOT_ALIGNMENT * SLOT_ALIGNMENT);
+}
+
 /*
  * Messages with text have dedicated slots: MSG_ABORT and, if named files may be exchanged, MSG_MR.
  */
 static uint64_t long_sends(const struct queue_limits *limits)
 {
-	return queue_limits_are_for_texts(limits) ? 1 : 2;
-}
-
-bool queue_limits_are_for_texts(const struct queue_limits *limits)
-{
-	return limits->receives == TEXT_RECEIVES;
+	return limits->texts ? 1 : 2;
 }
 
 size_t control_size(const struct queue_limits *limits)
@@ -154,7 +235,7 @@ uint8_t *control_send(const struct connection *connection, enum operation operat
 
 	if (operation == OPERATION_ABORT)
 		return start;
-	if (operation == OPERATION_MR && !queue_limits_are_for_texts(limits))
+	if (operation == OPERATION_MR && !limits->texts)
 		return start + LONG_SLOT;
 	start += (size_t)(long_sends(limits) + limits->receives) * LONG_SLOT;
 	return start + connection->endpoint.pairs[0].sends_posted % limits->sends * MESSAGE_SIZE;

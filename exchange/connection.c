@@ -26,7 +26,8 @@ static int make_endpoint(struct connection *connection, struct failure *failure)
 {
 	const struct queue_size size = {
 		.sends = connection->limits.sends,
-		.receives = connection->limits.receives,
+		.receives = connection->limits.receives + connection->limits.slots,
+		.gathers = connection->mover->gathers,
 	};
 
 	return endpoint_open(
@@ -66,14 +67,14 @@ static void sink_ended(void *about)
  * the peer has proved that it holds the secret.
  */
 static int make_ring(struct connection *connection, struct region *region, struct ring *ring,
-	size_t size, int access, struct failure *failure)
+	size_t size, size_t least, int access, struct failure *failure)
 {
 	bool reachable = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	bool later = reachable && connection->settings->secret;
 
 	access |= device_data_access(connection->device, connection->settings->ordering);
 	if (later ? region_map(region, connection->device, size, access, failure)
-		  : connection_create_region(connection, region, size, access, failure))
+		  : connection_create_region(connection, region, size, least, access, failure))
 		return -1;
 	ring_init(ring, region->start, region->size);
 	return 0;
@@ -95,7 +96,28 @@ static int share_control(struct connection *connection, struct region *region, s
 /* True if the ring that the peer cannot access has only a text. */
 static bool shares_control(const struct connection *connection)
 {
-	return queue_limits_are_for_texts(&connection->limits) && !connection->test_data;
+	return connection->limits.texts && !connection->test_data;
+}
+
+/* Creates the ring for the peer's data, which arrives in receive slots. */
+static int make_slots(struct connection *connection, struct failure *failure)
+{
+	struct ring *ring = &connection->incoming_ring;
+	uint32_t depth = connection->limits.depth;
+	size_t least, size = slots_size(connection, connection->theirs.size, &least);
+	int error;
+
+	connection->slots_held = calloc(depth, sizeof(*connection->slots_held));
+	connection->pieces_placed = calloc(depth, sizeof(*connection->pieces_placed));
+	if (!connection->slots_held || !connection->pieces_placed)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
+	error = make_ring(connection, &connection->incoming, ring, size, least,
+		connection->mover->incoming_access, failure);
+	if (error)
+		return error;
+	slots_divide(connection);
+	ring_use_pieces(ring, connection->pieces_placed, depth);
+	return 0;
 }
 
 /* Creates both rings once the size of the peer's data is known. */
@@ -104,24 +126,27 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	const struct mover *mover = connection->mover;
 	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
 	bool remote = connection->device->traits->read_needs_remote_write;
+	bool posted = mover->exposes == EXPOSES_NOTHING;
 	int incoming = mover->incoming_access | (remote ? IBV_ACCESS_REMOTE_WRITE : 0);
 	bool shares = shares_control(connection);
 	int error;
 
-	if (shares && mover->exposes == EXPOSES_INCOMING)
+	if (shares && mover->exposes != EXPOSES_OUTGOING)
 		error = share_control(
 			connection, &connection->outgoing, &connection->outgoing_ring);
 	else
 		error = make_ring(connection, &connection->outgoing, &connection->outgoing_ring,
-			ring_size(connection, ours, theirs), mover->outgoing_access, failure);
+			ring_size(connection, ours, theirs), 0, mover->outgoing_access, failure);
 	if (error)
 		return -1;
-	if (shares && mover->exposes == EXPOSES_OUTGOING && !remote)
+	if (posted)
+		error = make_slots(connection, failure);
+	else if (shares && mover->exposes == EXPOSES_OUTGOING && !remote)
 		error = share_control(
 			connection, &connection->incoming, &connection->incoming_ring);
 	else
 		error = make_ring(connection, &connection->incoming, &connection->incoming_ring,
-			ring_size(connection, theirs, ours), incoming, failure);
+			ring_size(connection, theirs, ours), 0, incoming, failure);
 	if (error)
 		return -1;
 	output_detail(connection->settings->output,
@@ -176,7 +201,7 @@ static int make_all(
 {
 	struct queue_limits *limits = &connection->limits;
 	bool streams;
-	int error;
+	int error = 0;
 
 	if (!connection->source && settings_open_source(connection->settings, &connection->source,
 					   PHASE_EXCHANGE, failure))
@@ -187,7 +212,7 @@ static int make_all(
 		  (connection->theirs.flags & HELLO_SENDS_FILE);
 	test_data_offer(connection, request ? !streams : source_is_text(connection->source));
 	queue_limits_choose(limits, connection->settings, connection->device,
-		connection->id->port_num, streams, connection->test_data);
+		connection->id->port_num, connection->mover, streams, connection->test_data);
 	connection->marks = calloc(limits->sends, sizeof(*connection->marks));
 	if (!connection->marks)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
@@ -198,7 +223,8 @@ static int make_all(
 		return -1;
 	queue_pair_set_slots(connection->endpoint.pairs, control_receives(connection), LONG_SLOT,
 		connection->control.mr->lkey);
-	error = queue_pair_post_receives(connection->endpoint.pairs);
+	for (uint64_t i = 0; i < limits->receives && !error; i++)
+		error = queue_pair_post_receive(connection->endpoint.pairs, i);
 	if (error)
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", -error);
 	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))
@@ -355,6 +381,11 @@ static int read_answer(
 	if ((settings->plans & HELLO_SENDS_TREE) && !(theirs->flags & HELLO_TAKES_TREE))
 		return failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_NO_FOLDER,
 			"RDMA_CM_EVENT_ESTABLISHED", "");
+	if (error == -ENOMSG && !connection->mode->tutorial)
+		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
+			"RDMA_CM_EVENT_ESTABLISHED",
+			"the server is a tutorial program, which does not know mode %s",
+			connection->mode->name);
 	if (error == -ENOMSG) {
 		output_detail(settings->output, "%s is a tutorial program", connection->peer);
 		theirs->size = SINK_TEXT_SIZE;
@@ -525,6 +556,8 @@ void connection_destroy(struct connection *connection)
 	if (connection->id)
 		rdma_destroy_id(connection->id);
 	free(connection->marks);
+	free(connection->slots_held);
+	free(connection->pieces_placed);
 	free(connection);
 }
 

@@ -38,13 +38,20 @@ struct connection *connection_of(struct endpoint *endpoint)
 static enum exchange_event send_region(struct connection *connection)
 {
 	const struct region *exposed = connection_exposed(connection);
+	const struct mover *mover = connection->mover;
 	struct message message = {.type = MSG_MR};
+	enum exchange_event event;
 
-	message.address = (uintptr_t)exposed->start;
-	message.length = exposed->size;
-	message.rkey = exposed->mr->rkey;
-	if (connection->mover->describe_region)
-		connection->mover->describe_region(connection, &message);
+	if (exposed) {
+		message.address = (uintptr_t)exposed->start;
+		message.length = exposed->size;
+		message.rkey = exposed->mr->rkey;
+	}
+	event = mover->post_receives ? mover->post_receives(connection) : EVENT_NONE;
+	if (event != EVENT_NONE)
+		return event;
+	if (mover->describe_region)
+		mover->describe_region(connection, &message);
 	return connection_send(connection, OPERATION_MR, &message, IBV_SEND_SIGNALED);
 }
 
@@ -62,9 +69,15 @@ static enum exchange_event start_data(struct connection *connection)
 	if (connection_has_transcript(connection))
 		output_step(connection->settings->output, connection_client(connection),
 			"received MSG_MR. %s remote memory...", connection->mode->doing);
-	output_detail(connection->settings->output, "%s exposes %llu bytes at %#llx, rkey %#x",
-		connection->peer, (unsigned long long)connection->peer_mr.length,
-		(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
+	if (connection->mover->exposes == EXPOSES_NOTHING)
+		output_detail(connection->settings->output,
+			"%s receives SENDs of %llu bytes, %u at a time", connection->peer,
+			(unsigned long long)connection->peer_mr.length, connection->peer_mr.depth);
+	else
+		output_detail(connection->settings->output,
+			"%s exposes %llu bytes at %#llx, rkey %#x", connection->peer,
+			(unsigned long long)connection->peer_mr.length,
+			(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
 	return connection->mover->start(connection);
 }
 
@@ -216,7 +229,9 @@ static enum exchange_event move_streams(struct connection *connection)
 		connection->exchange.ended || connection->cause_due ||
 		connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
-	event = stream_send_have(connection);
+	event = connection->mover->repost ? connection->mover->repost(connection) : EVENT_NONE;
+	if (event == EVENT_NONE)
+		event = stream_send_have(connection);
 	/* Send credit before data, so that it does not queue behind it. */
 	if (event == EVENT_NONE)
 		event = stream_give_credit(connection);
@@ -367,10 +382,24 @@ static enum exchange_event take_bytes(
 	return take_message(connection, &message);
 }
 
-/* A receive completed: handles the message and reposts the receive. */
+/*
+ * True if the receive with this number is posted again once its message has been processed. If
+ * there are slots, they replace the first receives.
+ */
+static bool is_reposted(const struct connection *connection, uint64_t number)
+{
+	return connection->limits.slots == 0 || number >= connection->limits.receives;
+}
+
+/*
+ * A receive completed: handles the message and reposts the receive. The mover reposts those that
+ * contain data.
+ */
 static void take_receive(struct connection *connection, const struct completion *completion)
 {
+	const struct mover *mover = connection->mover;
 	const struct ibv_wc *wc = completion->wc;
+	bool reposted = is_reposted(connection, completion->number);
 	enum exchange_event event;
 
 	connection->last_receive = deadline_now();
@@ -388,16 +417,13 @@ static void take_receive(struct connection *connection, const struct completion 
 			"received a message out of turn");
 	else if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
 		event = stream_announced_immediate(connection, ntohl(wc->imm_data));
+	else if (mover->take && mover->take(connection, completion, &event))
+		reposted = false;
 	else
 		event = take_bytes(connection, completion->data, wc->byte_len);
 	drive(connection, event);
-	if (connection->exchange.ended || connection->life != CONNECTION_OPEN)
-		return;
-	if (queue_pair_post_receive(completion->pair, completion->number)) {
-		failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO,
-			"ibv_post_recv", "the device rejected a receive request");
-		drive(connection, EVENT_FAILED);
-	}
+	if (reposted && !connection->exchange.ended && connection->life == CONNECTION_OPEN)
+		drive(connection, connection_post_receive(connection, completion->number));
 }
 
 /* Sends. */
@@ -421,6 +447,7 @@ static const struct {
 	[OPERATION_HAVE] = {"sending MSG_HAVE", EVENT_NONE, false},
 	[OPERATION_START] = {"sending MSG_START", EVENT_NONE, false},
 	[OPERATION_TEST_DATA] = {"moving test data", EVENT_NONE, false},
+	[OPERATION_SEND] = {"sending data", EVENT_NONE, false},
 	[OPERATION_RECEIVE] = {"receiving", EVENT_NONE, false},
 };
 
@@ -429,7 +456,8 @@ static void take_sent(struct connection *connection, const struct completion *co
 {
 	enum operation operation = (enum operation)completion->kind;
 
-	if (operation == OPERATION_WRITE || operation == OPERATION_READ)
+	if (operation == OPERATION_WRITE || operation == OPERATION_READ ||
+		operation == OPERATION_SEND)
 		connection->mover->completed(connection, completion->number);
 	if (operation == OPERATION_TEST_DATA)
 		connection->test_data_moved = true;

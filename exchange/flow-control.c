@@ -52,6 +52,16 @@ size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t 
 	return (size_t)bytes;
 }
 
+size_t flow_send(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
+{
+	uint64_t bytes = next_write(flow, sender, filled);
+
+	sender->written += bytes;
+	sender->announced = sender->written;
+	sender->pieces += bytes > 0;
+	return (size_t)bytes;
+}
+
 bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
 {
 	uint64_t unannounced = sender->written - sender->announced;
@@ -84,6 +94,7 @@ bool flow_receive_announcement(
 		return false;
 	receiver->announced = position;
 	receiver->pieces++;
+	receiver->pieces_freed += !flow->held;
 	if (!flow->fetched)
 		receiver->arrived = position;
 	return true;
@@ -134,9 +145,9 @@ bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, u
 	uint64_t position = flow->fetched ? receiver->arrived : freed;
 
 	if (position - receiver->credited < share_of(flow->exposed) &&
-		receiver->pieces - receiver->pieces_credited < share_of(flow->depth))
+		receiver->pieces_freed - receiver->pieces_credited < share_of(flow->depth))
 		return false;
 	receiver->credited = position;
-	receiver->pieces_credited = receiver->pieces;
+	receiver->pieces_credited = receiver->pieces_freed;
 	return true;
 }

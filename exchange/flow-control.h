@@ -5,9 +5,10 @@
  *
  * A stream flows from a ring at its sender to a ring at its receiver. One of the two rings is
  * exposed: in write mode the receiver's, into which the sender WRITEs; in read mode the sender's,
- * from which the receiver READs. In both modes the sender announces each *piece*, a range of the
- * stream, with one message (or the immediate data of a WRITE), and the receiver grants *credit*
- * when space in the exposed ring may be reused. Positions are 64-bit byte counts from the start of
+ * from which the receiver READs. In send mode neither is: each piece is one SEND into a receive in
+ * the receiver's ring. In all modes the sender announces each *piece*, a range of the stream, with
+ * one message (or the immediate data of a WRITE), and the receiver grants *credit* when space in
+ * the exposed ring, or the receive of a piece, may be reused. Positions are 64-bit byte counts from the start of
  * the stream.
  */
 #ifndef EXCHANGE_FLOW_CONTROL_H
@@ -20,12 +21,16 @@
 /* Chunks of written data per piece, unless less data is available. */
 #define FLOW_TOGETHER 2
 
+/* Without an exposed ring, only the number of pieces is limited. */
+#define FLOW_UNEXPOSED UINT64_MAX
+
 /* The parameters of a stream at one end; constant once both MSG_MR messages are exchanged. */
 struct flow {
-	uint64_t exposed; /* size of the exposed ring in bytes */
+	uint64_t exposed; /* size of the exposed ring in bytes; FLOW_UNEXPOSED: none */
 	uint64_t local;   /* size of the local ring in bytes */
 	uint32_t chunk;   /* maximum bytes of one WRITE or READ */
 	uint32_t depth;   /* maximum uncredited pieces: receives at the receiver */
+	bool held;      /* a piece occupies its receive until the receiver says otherwise */
 	bool fetched;   /* the receiver READs announced data; otherwise the sender has written it */
 	uint32_t reads; /* if fetched: maximum READs in flight */
 };
@@ -45,6 +50,7 @@ struct flow_receiver {
 	uint64_t arrived;   /* bytes that have arrived */
 	uint64_t credited;  /* bytes credited to the sender */
 	uint64_t pieces, pieces_credited;
+	uint64_t pieces_freed; /* whose receives were posted again */
 	uint64_t reads, reads_complete; /* READs since the start of the stream */
 };
 
@@ -56,6 +62,9 @@ uint32_t flow_chunk(uint32_t wanted, uint64_t ring, uint64_t stream);
  * to position `filled`. The returned bytes count as written.
  */
 size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
+
+/* The same for the next SEND, which is a piece and announces itself. */
+size_t flow_send(const struct flow *flow, struct flow_sender *sender, uint64_t filled);
 
 /*
  * Returns whether to announce the written data now. The local ring is filled up to position

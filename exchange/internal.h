@@ -64,16 +64,19 @@ enum operation {
 	OPERATION_HAVE,      /* MSG_HAVE */
 	OPERATION_START,     /* MSG_START */
 	OPERATION_TEST_DATA, /* exchange/test-data.h */
+	OPERATION_SEND,      /* data of our stream, after MSG_DATA */
 	OPERATION_DRAIN = ENDPOINT_DRAIN,
 	OPERATION_RECEIVE = ENDPOINT_RECEIVE,
 };
 
 /* Queue and transfer sizes. Constant after connect or accept. */
 struct queue_limits {
-	uint32_t chunk;    /* maximum bytes of one WRITE or READ */
+	uint32_t chunk;    /* maximum bytes of one WRITE or READ, or of the data in one SEND */
 	uint32_t depth;    /* pieces of the peer's stream for which we have receives */
 	uint32_t sends;    /* capacity of the send queue */
-	uint32_t receives; /* capacity of the receive queue */
+	uint32_t receives; /* receives for messages, posted before connect or accept */
+	uint32_t slots;    /* receives for messages and data, posted before MSG_MR; 0: none */
+	bool texts;        /* a server's limits for an exchange of two texts */
 };
 
 /* The stream progress that the completion of a WRITE or READ confirms. */
@@ -133,8 +136,11 @@ struct connection {
 	struct queue_limits limits;
 	struct region control;  /* messages */
 	struct region outgoing; /* our data: we WRITE from it, or the peer READs it */
-	struct region incoming; /* the peer's data: the peer WRITEs it, or we READ into it */
+	struct region incoming; /* the peer's data: WRITTEN, READ or received */
 	struct ring outgoing_ring, incoming_ring;
+	uint32_t slot_size;         /* bytes of one of limits.slots, which are in `incoming` */
+	uint32_t *slots_held;       /* those of pieces that the sink has not freed, by piece */
+	struct span *pieces_placed; /* of incoming_ring */
 	struct source *source;
 	struct sink *sink;
 	struct hello theirs;
@@ -183,6 +189,7 @@ struct connection {
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* moved; read by any thread */
 	atomic_uint_fast64_t there_bytes;  /* that did not have to move, in both directions */
 	atomic_bool checking;              /* whether there are such bytes is not known yet */
+	uint64_t messages;                 /* SENDs: each uses up a receive of the peer */
 	uint64_t progress;                 /* increases whenever data moves */
 	atomic_int_fast64_t last_progress; /* when `progress` last changed: deadline_now() */
 	atomic_bool waits_for_source;      /* our data is due and the source has not ended */
@@ -200,21 +207,22 @@ struct connection {
 /* buffers.c: sizes and layout of the memory. */
 
 /*
- * Creates a region of this size. If that fails, halves the size and retries, down to one page.
- * Returns 0, or -1 with the failure recorded. Main thread.
+ * Creates a region of this size. If that fails, halves the size and retries, down to `least` or one
+ * page. Returns 0, or -1 with the failure recorded. Main thread.
  */
 int connection_create_region(struct connection *connection, struct region *region, size_t size,
-	int access, struct failure *failure);
+	size_t least, int access, struct failure *failure);
 
-/* The region that the mover exposes to the peer. */
+/* The region that the mover exposes to the peer, or NULL. */
 struct region *connection_exposed(struct connection *connection);
 
 /*
- * Chooses the queue and transfer sizes; `streams` is true if more than a text may be sent in either
+ * Chooses the queue and transfer sizes for this mover; `streams` is true if more than a text may be sent in either
  * direction, `test_data` if test data is as well. Main thread.
  */
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
-	const struct device *device, uint8_t port, bool streams, bool test_data);
+	const struct device *device, uint8_t port, const struct mover *mover, bool streams,
+	bool test_data);
 
 /*
  * Returns the size of the ring for a stream of this size when the other stream has size `other`:
@@ -224,8 +232,14 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
  */
 size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other);
 
-/* True if these are a server's limits for an exchange of two texts. */
-bool queue_limits_are_for_texts(const struct queue_limits *limits);
+/*
+ * Returns the size of the memory for all receive slots if the peer's stream has this size, and in
+ * *least how much of it is needed. Main thread.
+ */
+size_t slots_size(const struct connection *connection, uint64_t stream, size_t *least);
+
+/* Divides the incoming region into receive slots. Main thread. */
+void slots_divide(struct connection *connection);
 
 /* The size of the control region, its receive slots, and the slot of the next send. */
 size_t control_size(const struct queue_limits *limits);
@@ -244,6 +258,13 @@ enum exchange_event connection_post(
 /* Encodes and posts a message. Returns EVENT_NONE or EVENT_FAILED. */
 enum exchange_event connection_send(struct connection *connection, enum operation operation,
 	const struct message *message, unsigned int flags);
+
+/* The same for a message that is followed by this data. */
+enum exchange_event connection_send_with(struct connection *connection, enum operation operation,
+	const struct message *message, const struct ibv_sge *data, unsigned int flags);
+
+/* Posts the receive with this number. Returns EVENT_NONE or EVENT_FAILED. */
+enum exchange_event connection_post_receive(struct connection *connection, uint64_t slot);
 
 /*
  * Sends an empty message or, before the peer accepts that, writes 0 bytes, which needs no memory.

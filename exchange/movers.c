@@ -4,6 +4,7 @@
 static const struct mover *const movers[MODE_COUNT + 1][2] = {
 	[MODE_WRITE] = {&write_mover, &tutorial_write_mover},
 	[MODE_READ] = {&read_mover, &tutorial_read_mover},
+	[MODE_SEND] = {&send_mover, NULL},
 	[MODE_ANY] = {NULL, &tutorial_any_mover},
 };
 

@@ -65,6 +65,7 @@ enum exchange_event connection_post(
 		connection->last_acknowledged = deadline_now();
 	error = queue_pair_post(pair_of(connection), operation, request);
 	if (!error) {
+		connection->messages += request->opcode == IBV_WR_SEND;
 		connection->last_send = deadline_now();
 		return EVENT_NONE;
 	}
@@ -81,22 +82,40 @@ enum exchange_event connection_post(
 enum exchange_event connection_send(struct connection *connection, enum operation operation,
 	const struct message *message, unsigned int flags)
 {
+	return connection_send_with(connection, operation, message, NULL, flags);
+}
+
+enum exchange_event connection_send_with(struct connection *connection, enum operation operation,
+	const struct message *message, const struct ibv_sge *data, unsigned int flags)
+{
 	uint8_t bytes[MESSAGE_MAX], *slot = control_send(connection, operation);
 	size_t size = message_encode(message, bytes);
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)slot,
-		.length = (uint32_t)size,
-		.lkey = connection->control.mr->lkey,
+	struct ibv_sge pieces[] = {
+		{
+			.addr = (uintptr_t)slot,
+			.length = (uint32_t)size,
+			.lkey = connection->control.mr->lkey,
+		},
+		data ? *data : (struct ibv_sge){0},
 	};
 	struct ibv_send_wr request = {
-		.sg_list = &sge,
-		.num_sge = 1,
+		.sg_list = pieces,
+		.num_sge = data ? 2 : 1,
 		.opcode = IBV_WR_SEND,
 		.send_flags = flags,
 	};
 
 	memcpy(slot, bytes, size);
 	return connection_post(connection, operation, &request);
+}
+
+enum exchange_event connection_post_receive(struct connection *connection, uint64_t slot)
+{
+	if (queue_pair_post_receive(pair_of(connection), slot) == 0)
+		return EVENT_NONE;
+	failure_set(&connection->failure, FAILURE_ERRNO, PHASE_EXCHANGE, EIO, "ibv_post_recv",
+		"the device rejected a receive request");
+	return EVENT_FAILED;
 }
 
 enum exchange_event connection_send_keepalive(struct connection *connection)

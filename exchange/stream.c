@@ -1,12 +1,13 @@
 /*
  * The mode-independent parts of the two streams, which carry our data to the peer and the peer's
- * data to us at the same time, under the flow control of exchange/flow-control.h. write.c and
- * read.c move the data; this file prepares the streams, handles announcements and credit, grants
+ * data to us at the same time, under the flow control of exchange/flow-control.h. write.c,
+ * read.c and send.c move the data; this file prepares the streams, handles announcements and credit, grants
  * credit and detects the end of either stream. Runs on the CQ thread.
  *
  * The source fills outgoing_ring with our data; the sink consumes the peer's data from
  * incoming_ring. Space in outgoing_ring returns to the source when the peer no longer needs it: in
- * write mode when the WRITE from it completes, in read mode when the peer credits it. Space in
+ * write and send mode when the WRITE or SEND from it completes, in read mode when the peer credits
+ * it. Space in
  * incoming_ring belongs to the sink from arrival until the sink frees it; only then does credit, or
  * the next READ, follow.
  */
@@ -35,7 +36,10 @@ static struct flow make_flow(const struct connection *connection, bool ours)
 	};
 
 	flow.chunk = flow_chunk(connection->limits.chunk, ring->size, size);
-	flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
+	if (connection->mover->limit_flow)
+		connection->mover->limit_flow(connection, &flow, ours);
+	else
+		flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
 	return flow;
 }
 
@@ -300,7 +304,8 @@ static enum exchange_event finish_sink(struct connection *connection)
 		return EVENT_NONE;
 	/* A peer that was READ from over iWARP knows the key of this memory. */
 	if (connection->mover->done_with == RECEIVED_DONE ||
-		connection->device->traits->read_needs_remote_write)
+		(connection->mover->exposes == EXPOSES_OUTGOING &&
+			connection->device->traits->read_needs_remote_write))
 		event = connection_revoke(connection, &connection->incoming);
 	if (event != EVENT_NONE)
 		return event;

@@ -1,6 +1,6 @@
 /*
- * The streams of an exchange: functions shared by the movers in write.c and read.c, their helpers,
- * and functions for the driver. CQ thread.
+ * The streams of an exchange: functions shared by the movers in write.c, read.c and send.c, their
+ * helpers, and functions for the driver. CQ thread.
  */
 #ifndef EXCHANGE_STREAM_H
 #define EXCHANGE_STREAM_H
@@ -8,7 +8,7 @@
 #include "exchange/internal.h"
 
 /*
- * WRITEs or READs posted in one burst, before other connections get their turn and completions free
+ * WRITEs, READs or SENDs of data posted in one burst, before other connections get their turn and completions free
  * space for the file threads. Otherwise a device that executes requests while it accepts them, such
  * as soft-RoCE, would process a whole ring first.
  */

@@ -19,8 +19,11 @@ void test_data_offer(struct connection *connection, bool texts)
 	const struct device *device = connection->device;
 	bool passive = !connection->settings->active;
 
-	/* On iWARP, TCP adapts its segments to the MTUs of both ends. */
-	if (!texts || (connection->settings->plans & HELLO_TAKES_FILE) ||
+	/*
+	 * Test data is written or read, so send mode has none. On iWARP, TCP adapts its segments to the MTUs of both ends.
+	 */
+	if (!texts || connection->mover->exposes == EXPOSES_NOTHING ||
+		(connection->settings->plans & HELLO_TAKES_FILE) ||
 		device->traits->transport != IBV_TRANSPORT_IB)
 		return;
 	/* A server needs another page for it, which it keeps for other clients if few are left. */

@@ -5,11 +5,22 @@
 #include "protocol/mode.h"
 
 static const struct mode modes[MODE_COUNT] = {
-	[MODE_WRITE] = {MODE_WRITE, "write", "WRITE", false, "writing message to"},
-	[MODE_READ] = {MODE_READ, "read", "READ", true, "reading message from"},
+	[MODE_WRITE] = {MODE_WRITE, "write", "WRITE",
+		.tutorial = true,
+		.measured = true,
+		.takes_files = true,
+		.doing = "writing message to"},
+	[MODE_READ] = {MODE_READ, "read", "READ",
+		.reads = true,
+		.tutorial = true,
+		.measured = true,
+		.doing = "reading message from"},
+	[MODE_SEND] = {MODE_SEND, "send", "SEND",
+		.takes_files = true,
+		.doing = "sending message to"},
 };
 
-const struct mode mode_any = {MODE_ANY, "any", NULL, false, NULL};
+const struct mode mode_any = {MODE_ANY, "any", .tutorial = true};
 
 const struct mode *mode_by_name(const char *name)
 {

@@ -1,5 +1,5 @@
 /*
- * The modes of an exchange: how each side accesses the other's memory. Any thread.
+ * The modes of an exchange: how the data of each side gets into the other's memory. Any thread.
  *
  * A new mode needs
  *   - a row in mode.c, and a mover, the functions that transfer its data: exchange/mover.h;
@@ -15,6 +15,7 @@
 enum mode_number {
 	MODE_WRITE = 0, /* each side WRITEs its data into the other's memory */
 	MODE_READ = 1,  /* each side READs the data from the other's memory */
+	MODE_SEND = 2,  /* each side SENDs its data into receives that the other has posted */
 	MODE_COUNT,
 	MODE_ANY = MODE_COUNT, /* never on the wire */
 };
@@ -23,7 +24,10 @@ struct mode {
 	enum mode_number number; /* value on the wire */
 	const char *name;        /* name on the command line */
 	const char *operation;   /* that moves the data, as people write it: "WRITE" */
-	bool reads;              /* data moves by RDMA READ, otherwise by WRITE */
+	bool reads;              /* data moves by RDMA READ, so READs must be allowed */
+	bool tutorial;           /* tutorial programs have this mode */
+	bool measured;           /* bandwidth and latency measure its operation */
+	bool takes_files;        /* the command line may name files to send before HOST */
 	const char *doing;       /* phrase of the tutorial's output: "writing message to" ... */
 };
 

@@ -70,6 +70,8 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 		return REFUSAL_SECRET;
 	if (request->tutorial) {
 		theirs->size = SINK_TEXT_SIZE;
+		if (!(*mode)->tutorial)
+			return REFUSAL_MODE;
 		if (options->input || options->output)
 			return REFUSAL_FILES;
 		return too_large(options, theirs->size) ? REFUSAL_SIZE : REFUSAL_NONE;

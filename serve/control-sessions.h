@@ -23,7 +23,7 @@ struct control_session;
 
 /* The server's state when a session begins: its thread must not read the main thread's data. */
 struct control_server {
-	const char *mode;           /* "any", "write" or "read"; static */
+	const char *mode;           /* "any", "write", "read" or "send"; static */
 	unsigned int clients, most; /* client slots taken and available in total */
 	enum refusal full;          /* the reason to refuse an exchange, or REFUSAL_NONE */
 };

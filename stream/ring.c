@@ -5,6 +5,8 @@
  */
 #include "stream/ring.h"
 
+#define PARTS 4
+
 void ring_init(struct ring *ring, void *memory, size_t size)
 {
 	*ring = (struct ring){.start = memory, .size = size};
@@ -16,6 +18,17 @@ void ring_destroy(struct ring *ring)
 {
 	pthread_cond_destroy(&ring->changed);
 	pthread_mutex_destroy(&ring->lock);
+}
+
+void ring_use_pieces(struct ring *ring, struct span *pieces, unsigned int room)
+{
+	ring->pieces = pieces;
+	ring->room = room;
+}
+
+void ring_place(struct ring *ring, uint8_t *start)
+{
+	ring->place = start;
 }
 
 uint8_t *ring_at(const struct ring *ring, uint64_t position)
@@ -37,6 +50,42 @@ static struct span span_at(const struct ring *ring, uint64_t position, size_t by
 	if (span.size > contiguous)
 		span.size = contiguous;
 	return span;
+}
+
+/* The first placed piece that is not free. */
+static struct span *first_piece(const struct ring *ring)
+{
+	return &ring->pieces[ring->pieces_freed % ring->room];
+}
+
+/* The bytes at `freed`. */
+static struct span first_data(const struct ring *ring, size_t most)
+{
+	struct span span;
+
+	if (!ring->pieces)
+		return span_at(ring, ring->freed, (size_t)(ring->filled - ring->freed), most);
+	span = *first_piece(ring);
+	if (span.size > most)
+		span.size = most;
+	return span;
+}
+
+/* Frees this many bytes of the placed pieces. */
+static void free_pieces(struct ring *ring, uint64_t bytes)
+{
+	struct span *piece;
+
+	while (bytes > 0) {
+		piece = first_piece(ring);
+		if (bytes < piece->size) {
+			piece->start += bytes;
+			piece->size -= (size_t)bytes;
+			return;
+		}
+		bytes -= piece->size;
+		ring->pieces_freed++;
+	}
 }
 
 enum ring_wait ring_await_begin(struct ring *ring)
@@ -79,7 +128,7 @@ enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span
 	else if (ring->filled == ring->freed)
 		result = RING_ENDED;
 	else
-		*span = span_at(ring, ring->freed, (size_t)(ring->filled - ring->freed), most);
+		*span = first_data(ring, most);
 	pthread_mutex_unlock(&ring->lock);
 	return result;
 }
@@ -96,6 +145,8 @@ void ring_fill(struct ring *ring, size_t bytes)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->filled += bytes;
+	if (ring->pieces)
+		ring->pieces[ring->pieces_filled++ % ring->room] = (struct span){ring->place, bytes};
 	pthread_cond_signal(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 }
@@ -108,13 +159,32 @@ void ring_end(struct ring *ring)
 	pthread_mutex_unlock(&ring->lock);
 }
 
-void ring_free_to(struct ring *ring, uint64_t position)
+/* True if another quarter has become free since this was last true. */
+static bool another_quarter(struct ring *ring)
 {
+	uint64_t freed = ring->pieces ? ring->pieces_freed : ring->freed;
+	uint64_t quarter = ring->pieces ? (ring->room + PARTS - 1) / PARTS : ring->size / PARTS;
+
+	if (freed - ring->reported < quarter)
+		return false;
+	ring->reported = freed;
+	return true;
+}
+
+bool ring_free_to(struct ring *ring, uint64_t position)
+{
+	bool report;
+
 	pthread_mutex_lock(&ring->lock);
-	if (position > ring->freed)
+	if (position > ring->freed) {
+		if (ring->pieces)
+			free_pieces(ring, position - ring->freed);
 		ring->freed = position;
+	}
+	report = another_quarter(ring);
 	pthread_cond_signal(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
+	return report;
 }
 
 struct ring_level ring_level(struct ring *ring)
@@ -122,7 +192,7 @@ struct ring_level ring_level(struct ring *ring)
 	struct ring_level level;
 
 	pthread_mutex_lock(&ring->lock);
-	level = (struct ring_level){ring->filled, ring->freed, ring->ended};
+	level = (struct ring_level){ring->filled, ring->freed, ring->pieces_freed, ring->ended};
 	pthread_mutex_unlock(&ring->lock);
 	return level;
 }

@@ -4,7 +4,8 @@
  * sleeps.
  *
  * A position is a 64-bit count of stream bytes that never decreases; the byte at a position is
- * stored at that position modulo the size. `filled` is the head of the ring, `freed` its tail. The
+ * stored at that position modulo the size, unless the filling thread places it elsewhere in the
+ * memory (ring_place()). `filled` is the head of the ring, `freed` its tail. The
  * bytes between them belong to the emptying thread, all others to the filling thread. Advancing a
  * position transfers ownership of the bytes and makes everything written to them visible.
  */
@@ -16,21 +17,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ring {
-	uint8_t *start; /* the caller's memory */
-	size_t size;
-	pthread_mutex_t lock; /* protects the members below */
-	pthread_cond_t changed;
-	uint64_t filled, freed;
-	bool begun;   /* the peer is ready: the file thread may start */
-	bool ended;   /* no more data will be added */
-	bool stopped; /* all waits fail */
-};
-
 /* Contiguous bytes of the ring. */
 struct span {
 	uint8_t *start;
 	size_t size;
+};
+
+struct ring {
+	uint8_t *start; /* the caller's memory */
+	size_t size;
+	struct span *pieces;   /* if the data is placed: the caller's array, itself a ring */
+	unsigned int room;     /* its length */
+	uint8_t *place;        /* where the next bytes are; filling thread */
+	pthread_mutex_t lock; /* protects the members below */
+	pthread_cond_t changed;
+	uint64_t filled, freed;
+	uint64_t pieces_filled, pieces_freed;
+	uint64_t reported; /* what was freed when ring_free_to() last returned true */
+	bool begun;   /* the peer is ready: the file thread may start */
+	bool ended;   /* no more data will be added */
+	bool stopped; /* all waits fail */
 };
 
 /* The result of a wait. */
@@ -43,6 +49,7 @@ enum ring_wait {
 /* A snapshot of the ring's state. */
 struct ring_level {
 	uint64_t filled, freed;
+	uint64_t pieces_freed; /* placed pieces of which no byte is left */
 	bool ended;
 };
 
@@ -54,7 +61,15 @@ struct ring_level {
 void ring_init(struct ring *ring, void *memory, size_t size);
 void ring_destroy(struct ring *ring);
 
-/* The byte at this position, and the bytes from there to the end of the memory. Any thread. */
+/*
+ * From now on the filling thread places the data: each ring_fill() adds one piece, which begins at
+ * the place that the last ring_place() set. The array, with room for this many pieces in the ring
+ * at a time, must outlive the ring. Any thread, before there is data.
+ */
+void ring_use_pieces(struct ring *ring, struct span *pieces, unsigned int room);
+void ring_place(struct ring *ring, uint8_t *start);
+
+/* The byte at this position, and the bytes from there to the end of the memory, if the data is not placed. Any thread. */
 uint8_t *ring_at(const struct ring *ring, uint64_t position);
 size_t ring_contiguous(const struct ring *ring, uint64_t position);
 
@@ -76,8 +91,11 @@ void ring_fill(struct ring *ring, size_t bytes);
 /* Marks the end of the data. Filling thread. */
 void ring_end(struct ring *ring);
 
-/* Advances `freed` to this position; earlier positions are ignored. Emptying thread. */
-void ring_free_to(struct ring *ring, uint64_t position);
+/*
+ * Advances `freed` to this position; earlier positions are ignored. Returns true each time another
+ * quarter of the ring, in bytes or in pieces, is free. Emptying thread.
+ */
+bool ring_free_to(struct ring *ring, uint64_t position);
 
 /* Returns a snapshot of the state. Any thread. */
 struct ring_level ring_level(struct ring *ring);

@@ -22,9 +22,6 @@
 /* Bytes read at a time from a file that is already here. */
 #define READ_SIZE ((size_t)256 << 10)
 
-/* The CQ thread is woken when 1/RING_PARTS of the ring is free again. */
-#define RING_PARTS 4
-
 struct sink {
 	const struct output_file_options *options; /* output NULL: the data is not kept */
 	bool threaded;
@@ -126,7 +123,6 @@ static int empty_ring(struct sink *sink)
 {
 	const struct worker_listener *listener = sink->worker.listener;
 	size_t most = sink->copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
-	uint64_t seen = 0;
 	enum ring_wait wait;
 	struct span span;
 	int error;
@@ -135,11 +131,9 @@ static int empty_ring(struct sink *sink)
 		error = consume(sink, &span);
 		if (error)
 			return error;
-		ring_free_to(sink->ring, sink->size);
-		if (!sink->threaded || sink->size - seen < sink->ring->size / RING_PARTS)
-			continue;
-		seen = sink->size;
-		listener->moved(listener->about);
+		/* The CQ thread is woken when a quarter of the ring is free again. */
+		if (ring_free_to(sink->ring, sink->size) && sink->threaded)
+			listener->moved(listener->about);
 	}
 	return wait == RING_ENDED ? 0 : -ECANCELED;
 }

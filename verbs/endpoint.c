@@ -54,7 +54,7 @@ static struct ibv_qp_init_attr queue_pair_attributes(
 		.recv_cq = endpoint->cq,
 		.cap = {.max_send_wr = size->sends,
 			.max_recv_wr = size->receives,
-			.max_send_sge = 1,
+			.max_send_sge = size->gathers ? size->gathers : 1,
 			.max_recv_sge = 1,
 			.max_inline_data = size->inline_max},
 	};
@@ -253,9 +253,28 @@ unsigned int endpoint_path_mtu(const struct endpoint *endpoint)
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey)
 {
-	pair->slots = start;
-	pair->slot_size = slot_size;
-	pair->slot_key = lkey;
+	pair->slots = (struct slot_area){start, slot_size, lkey};
+}
+
+void queue_pair_add_slots(
+	struct queue_pair *pair, uint64_t from, uint8_t *start, uint32_t slot_size, uint32_t lkey)
+{
+	pair->more = (struct slot_area){start, slot_size, lkey};
+	pair->more_from = from;
+}
+
+/* The buffer of this slot. */
+static struct ibv_sge buffer_of(const struct queue_pair *pair, uint64_t slot)
+{
+	bool more = pair->more_from && slot >= pair->more_from;
+	const struct slot_area *area = more ? &pair->more : &pair->slots;
+	uint64_t number = more ? slot - pair->more_from : slot;
+
+	return (struct ibv_sge){
+		.addr = (uintptr_t)area->start + number * area->slot_size,
+		.length = area->slot_size,
+		.lkey = area->key,
+	};
 }
 
 /*
@@ -271,11 +290,7 @@ static int post_result(int error)
 
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot)
 {
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)pair->slots + slot * pair->slot_size,
-		.length = pair->slot_size,
-		.lkey = pair->slot_key,
-	};
+	struct ibv_sge sge = buffer_of(pair, slot);
 	struct ibv_recv_wr *bad, request = {
 					 .wr_id = WR_ID(ENDPOINT_RECEIVE, pair->index, slot),
 					 .sg_list = &sge,
@@ -417,7 +432,7 @@ bool endpoint_next_completion(
 		if (wc->status == IBV_WC_LOC_QP_OP_ERR)
 			wc->status = IBV_WC_LOC_LEN_ERR;
 		pair->receives_posted--;
-		completion->data = pair->slots + completion->number * pair->slot_size;
+		completion->data = (const uint8_t *)(uintptr_t)buffer_of(pair, completion->number).addr;
 	} else {
 		/* Software iWARP's status if the connection ends during the send. */
 		if (endpoint->traits->flushes_as_local_error && wc->status == IBV_WC_LOC_QP_OP_ERR)

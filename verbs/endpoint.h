@@ -41,6 +41,13 @@
 struct queue_size {
 	uint32_t sends, receives;
 	uint32_t inline_max; /* bytes of inline data; reduced if the device rejects it */
+	uint32_t gathers;    /* pieces of memory that a send may consist of; 0: one */
+};
+
+/* Receive buffers of equal size, registered with this key. */
+struct slot_area {
+	uint8_t *start;
+	uint32_t slot_size, key;
 };
 
 /* The completion of a send that overtook the completion of an earlier one. */
@@ -58,8 +65,8 @@ struct queue_pair {
 	struct held_completion
 		*held; /* if the device completes out of order: in a ring, by number */
 	unsigned int receives_posted; /* outstanding */
-	uint8_t *slots;               /* receive buffers, registered with slot_key */
-	uint32_t slot_size, slot_key;
+	struct slot_area slots, more; /* `more`: the receive buffers from this number on */
+	uint64_t more_from;           /* 0: none */
 };
 
 struct endpoint {
@@ -146,6 +153,13 @@ unsigned int endpoint_path_mtu(const struct endpoint *endpoint);
 /* Sets the receive buffers of a queue pair: one slot of this many bytes per receive. */
 void queue_pair_set_slots(
 	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey);
+
+/*
+ * Sets the receive buffers of the slots from this number on, in addition to those before them.
+ * Neither area may be replaced while one of its receives is posted.
+ */
+void queue_pair_add_slots(
+	struct queue_pair *pair, uint64_t from, uint8_t *start, uint32_t slot_size, uint32_t lkey);
 
 /* Posts one receive, or all receives. Returns 0 or -errno. ibv_post_recv(3). */
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot);
