@@ -465,7 +465,7 @@ static enum options_result take_files(
 	if (!strchr(line->words[last], ':')) {
 		wrong = last > 2 || (!is_port(line->words[2]) && !options_is_host(line->words[1]));
 		return wrong && command_takes_files(options) ? report_files(options, line)
-								   : OPTIONS_RUN;
+							     : OPTIONS_RUN;
 	}
 	if (!command_takes_files(options))
 		return options_advise(options,
@@ -493,8 +493,8 @@ static void take_query(struct options *options, const struct line *line)
 }
 
 /* Reads the mode of the command. A command that measures has only the modes that are measured. */
-static enum options_result take_mode(struct options *options, const struct line *line,
-	const struct cli_command *command)
+static enum options_result take_mode(
+	struct options *options, const struct line *line, const struct cli_command *command)
 {
 	const char *word = line->words[command->mode];
 	bool server = line->program == PROGRAM_SERVER;

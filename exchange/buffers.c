@@ -192,7 +192,8 @@ size_t slots_size(const struct connection *connection, uint64_t stream, size_t *
 	const struct queue_limits *limits = &connection->limits;
 	uint64_t most = round_slot(budget(connection) / 2 / limits->slots);
 	uint64_t data = stream < limits->chunk ? stream : limits->chunk;
-	uint64_t slot = (data + MESSAGE_SIZE + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+	uint64_t slot =
+		(data + MESSAGE_SIZE + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
 
 	if (slot > most)
 		slot = most;

@@ -30,7 +30,7 @@ struct flow {
 	uint64_t local;   /* size of the local ring in bytes */
 	uint32_t chunk;   /* maximum bytes of one WRITE or READ */
 	uint32_t depth;   /* maximum uncredited pieces: receives at the receiver */
-	bool held;      /* a piece occupies its receive until the receiver says otherwise */
+	bool held;        /* a piece occupies its receive until the receiver says otherwise */
 	bool fetched;   /* the receiver READs announced data; otherwise the sender has written it */
 	uint32_t reads; /* if fetched: maximum READs in flight */
 };
@@ -50,7 +50,7 @@ struct flow_receiver {
 	uint64_t arrived;   /* bytes that have arrived */
 	uint64_t credited;  /* bytes credited to the sender */
 	uint64_t pieces, pieces_credited;
-	uint64_t pieces_freed; /* whose receives were posted again */
+	uint64_t pieces_freed;          /* whose receives were posted again */
 	uint64_t reads, reads_complete; /* READs since the start of the stream */
 };
 

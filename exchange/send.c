@@ -83,8 +83,7 @@ static enum exchange_event send_piece(struct connection *connection, size_t size
 	};
 
 	stream_set_mark(connection, to);
-	return connection_send_with(
-		connection, OPERATION_SEND, &message, &data, IBV_SEND_SIGNALED);
+	return connection_send_with(connection, OPERATION_SEND, &message, &data, IBV_SEND_SIGNALED);
 }
 
 static bool send_data(struct connection *connection, enum exchange_event *event)

@@ -146,7 +146,8 @@ void ring_fill(struct ring *ring, size_t bytes)
 	pthread_mutex_lock(&ring->lock);
 	ring->filled += bytes;
 	if (ring->pieces)
-		ring->pieces[ring->pieces_filled++ % ring->room] = (struct span){ring->place, bytes};
+		ring->pieces[ring->pieces_filled++ % ring->room] =
+			(struct span){ring->place, bytes};
 	pthread_cond_signal(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 }

@@ -26,17 +26,17 @@ struct span {
 struct ring {
 	uint8_t *start; /* the caller's memory */
 	size_t size;
-	struct span *pieces;   /* if the data is placed: the caller's array, itself a ring */
-	unsigned int room;     /* its length */
-	uint8_t *place;        /* where the next bytes are; filling thread */
+	struct span *pieces;  /* if the data is placed: the caller's array, itself a ring */
+	unsigned int room;    /* its length */
+	uint8_t *place;       /* where the next bytes are; filling thread */
 	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
 	uint64_t filled, freed;
 	uint64_t pieces_filled, pieces_freed;
 	uint64_t reported; /* what was freed when ring_free_to() last returned true */
-	bool begun;   /* the peer is ready: the file thread may start */
-	bool ended;   /* no more data will be added */
-	bool stopped; /* all waits fail */
+	bool begun;        /* the peer is ready: the file thread may start */
+	bool ended;        /* no more data will be added */
+	bool stopped;      /* all waits fail */
 };
 
 /* The result of a wait. */

@@ -432,7 +432,8 @@ bool endpoint_next_completion(
 		if (wc->status == IBV_WC_LOC_QP_OP_ERR)
 			wc->status = IBV_WC_LOC_LEN_ERR;
 		pair->receives_posted--;
-		completion->data = (const uint8_t *)(uintptr_t)buffer_of(pair, completion->number).addr;
+		completion->data =
+			(const uint8_t *)(uintptr_t)buffer_of(pair, completion->number).addr;
 	} else {
 		/* Software iWARP's status if the connection ends during the send. */
 		if (endpoint->traits->flushes_as_local_error && wc->status == IBV_WC_LOC_QP_OP_ERR)

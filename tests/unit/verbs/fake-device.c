@@ -222,6 +222,9 @@ static void check_unchanged(const struct fake_send *send)
 	digest = digest_of(at(&send->piece), send->piece.length);
 	fake_rule(
 		digest_equal(&digest, &send->digest), "memory was changed while it was being sent");
+	digest = digest_of(at(&send->data), send->data.length);
+	fake_rule(digest_equal(&digest, &send->data_digest),
+		"data was changed while it was being sent");
 }
 
 /* True if the program knows that this send has completed. */
@@ -256,8 +259,13 @@ static void check_send(const struct fake_connection *connection, const struct ib
 
 	fake_rule(connection->posted - connection->freed < connection->capacity.max_send_wr,
 		"the send queue overflows");
-	fake_rule(request->num_sge == 1 || (!reads && request->num_sge == 0),
-		"one piece is expected, or an empty SEND or WRITE");
+	fake_rule(request->num_sge == 1 || (!reads && request->num_sge == 0) ||
+			  (sends && request->num_sge == 2),
+		"one piece is expected, a second one in a SEND, or an empty SEND or WRITE");
+	fake_rule((uint32_t)request->num_sge <= connection->capacity.max_send_sge,
+		"a send has more pieces than the queue pair allows");
+	if (request->num_sge > 1)
+		check_piece(connection, request->sg_list + 1, 0);
 	if (request->num_sge > 0)
 		check_piece(connection, request->sg_list, reads ? sink : 0);
 	fake_rule(
@@ -307,6 +315,10 @@ void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr
 	connection->drains += request->num_sge == 0 && connection->broken;
 	if (request->num_sge > 0)
 		send->piece = *request->sg_list;
+	if (request->num_sge > 1)
+		send->data = request->sg_list[1];
+	if (!reads)
+		send->data_digest = digest_of(at(&send->data), send->data.length);
 	if (!reads)
 		send->digest = digest_of(at(&send->piece), send->piece.length);
 	if (request->opcode == IBV_WR_SEND && request->num_sge > 0)
@@ -339,7 +351,22 @@ void fake_pour(struct fake_connection *connection)
 		fake_deliver(connection, "", &keepalive);
 }
 
-void fake_deliver(struct fake_connection *connection, const void *bytes, const struct ibv_wc *how)
+/* Flips a bit in the middle of the data if it is to be damaged. */
+static void damage(uint8_t *bytes, size_t length)
+{
+	if (fake.damage > 0 && --fake.damage == 0)
+		bytes[length / 2] ^= 0x10;
+}
+
+static void receive_data(uint8_t *to, const struct ibv_sge *data)
+{
+	memcpy(to, at(data), data->length);
+	damage(to, data->length);
+}
+
+/* Delivers a message of `head` bytes that are copied, followed by data. */
+static void deliver(struct fake_connection *connection, const void *bytes, size_t head,
+	const struct ibv_sge *data, const struct ibv_wc *how)
 {
 	const struct fake_receive *receive;
 	struct ibv_wc completion = *how;
@@ -350,10 +377,17 @@ void fake_deliver(struct fake_connection *connection, const void *bytes, const s
 	if (bytes && how->byte_len > receive->piece.length)
 		completion.status = IBV_WC_LOC_LEN_ERR;
 	else if (bytes)
-		memcpy(at(&receive->piece), bytes, how->byte_len);
+		memcpy(at(&receive->piece), bytes, head);
+	if (completion.status == IBV_WC_SUCCESS && data && data->length > 0)
+		receive_data((uint8_t *)at(&receive->piece) + head, data);
 	fake_complete_receive(connection, &completion);
 	if (completion.status != IBV_WC_SUCCESS)
 		fake_flush(connection);
+}
+
+void fake_deliver(struct fake_connection *connection, const void *bytes, const struct ibv_wc *how)
+{
+	deliver(connection, bytes, how->byte_len, NULL, how);
 }
 
 /* Returns the remote memory of an RDMA operation. It must be inside a region with the right
@@ -387,13 +421,14 @@ static void tell_peer(struct fake_connection *connection, const struct fake_send
 	struct ibv_wc completion = {
 		.status = IBV_WC_SUCCESS,
 		.opcode = IBV_WC_RECV,
-		.byte_len = send->piece.length,
+		.byte_len = send->piece.length + send->data.length,
 	};
 
 	if (!connection->peer || connection->peer->broken)
 		return;
 	if (send->opcode == IBV_WR_SEND) {
-		fake_deliver(connection->peer, send->bytes, &completion);
+		deliver(connection->peer, send->bytes, send->piece.length, &send->data,
+			&completion);
 	} else if (send->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
 		completion.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
 		completion.imm_data = htonl(send->immediate);
@@ -416,8 +451,7 @@ void fake_execute(struct fake_connection *connection, unsigned int number)
 			to = at(&send->piece);
 		}
 		memcpy(to, from, send->piece.length);
-		if (fake.damage > 0 && --fake.damage == 0)
-			to[send->piece.length / 2] ^= 0x10;
+		damage(to, send->piece.length);
 	}
 	tell_peer(connection, send);
 }

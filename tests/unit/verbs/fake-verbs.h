@@ -42,10 +42,12 @@ struct fake_send {
 	unsigned int flags;
 	uint32_t immediate;   /* in host byte order */
 	struct ibv_sge piece; /* length 0: no scatter/gather entry */
+	struct ibv_sge data;  /* the second entry of a SEND; length 0: none */
 	uint64_t remote_address;
 	uint32_t rkey;
-	struct digest digest;       /* of the piece, not set for a READ */
-	uint8_t bytes[MESSAGE_MAX]; /* payload of a SEND */
+	struct digest digest; /* of the piece, not set for a READ */
+	struct digest data_digest;
+	uint8_t bytes[MESSAGE_MAX]; /* payload of a SEND, without `data` */
 	bool completed, polled;
 };
 
