@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "exchange/internal.h"
+#include "exchange/movers.h"
 #include "tests/unit/exchange/pair.h"
 
 #define KIB 1024UL
@@ -19,7 +20,8 @@ static struct queue_limits choose(const struct ibv_device_attr *attributes,
 	fake_start(IBV_TRANSPORT_IB);
 	device.verbs = fake_context();
 	device.traits = device_traits(device.verbs, attributes);
-	queue_limits_choose(&limits, settings, &device, 1, mover_find(mode_by_number(MODE_WRITE), false), streams, false);
+	queue_limits_choose(&limits, settings, &device, 1,
+		mover_find(mode_by_number(MODE_WRITE), false), streams, false);
 	return limits;
 }
 
