@@ -19,6 +19,9 @@
 /* Room for the number of first receives in the peer's MSG_MR, so that it cannot make us busy. */
 #define FIRST_RECEIVES_MAX 64
 
+/* The completion of every so many pieces is requested. */
+#define PIECES_PER_SIGNAL 4
+
 static void describe_region(struct connection *connection, struct message *message)
 {
 	stream_describe_region(connection, message);
@@ -71,8 +74,11 @@ static bool fill_first_receives(struct connection *connection, enum exchange_eve
 	return *event == EVENT_NONE;
 }
 
-/* SENDs the piece of `size` bytes that ends at the announced position. */
-static enum exchange_event send_piece(struct connection *connection, size_t size)
+/*
+ * SENDs the piece of `size` bytes that ends at the announced position. `signal`: its completion
+ * returns the space of this and the unsignaled pieces before it to the source.
+ */
+static enum exchange_event send_piece(struct connection *connection, size_t size, bool signal)
 {
 	uint64_t to = connection->sender.announced;
 	const struct message message = {.type = MSG_DATA, .length = to};
@@ -83,7 +89,17 @@ static enum exchange_event send_piece(struct connection *connection, size_t size
 	};
 
 	stream_set_mark(connection, to);
-	return connection_send_with(connection, OPERATION_SEND, &message, &data, IBV_SEND_SIGNALED);
+	return connection_send_with(
+		connection, OPERATION_SEND, &message, &data, signal ? IBV_SEND_SIGNALED : 0);
+}
+
+/* True if no piece can follow now, or it is time to return space to the source. */
+static bool is_signaled(const struct connection *connection, uint64_t filled)
+{
+	struct flow_sender next = connection->sender;
+
+	return next.pieces % PIECES_PER_SIGNAL == 0 ||
+	       flow_send(&connection->outflow, &next, filled) == 0;
 }
 
 static bool send_data(struct connection *connection, enum exchange_event *event)
@@ -98,7 +114,7 @@ static bool send_data(struct connection *connection, enum exchange_event *event)
 	while (*event == EVENT_NONE && posted < STREAM_BURST &&
 		connection_capacity(connection) > 0 &&
 		(size = flow_send(&connection->outflow, sender, filled)) > 0) {
-		*event = send_piece(connection, size);
+		*event = send_piece(connection, size, is_signaled(connection, filled));
 		posted++;
 	}
 	return posted == STREAM_BURST;

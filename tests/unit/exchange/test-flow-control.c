@@ -287,10 +287,10 @@ static void sends_no_empty_credit(void **state)
 			.chunk = 64,
 			.depth = 8,
 			.fetched = true};
-		struct flow_receiver receiver = {.announced = 3, .arrived = 3, .pieces = 1};
+		struct flow_receiver receiver = {.announced = 3, .arrived = 3, .pieces_freed = 1};
 
 		assert_false(flow_give_credit(&flow, &receiver, 0));
-		receiver.pieces = 2;
+		receiver.pieces_freed = 2;
 		assert_true(flow_give_credit(&flow, &receiver, 0));
 		assert_false(flow_give_credit(&flow, &receiver, 0));
 	}
