@@ -41,8 +41,8 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.also = "write|send FILE... HOST:[PORT]",
 			.summary = "exchange a message, files or pipes",
 			.about =
-				"Exchange data with the rdma-server at HOST and PORT (default 7471), by WRITE, READ\n"
-				"or SEND, and verify every byte. Both sides send: FILE or --input, or a message.\n",
+				"Exchange data with the rdma-server at HOST and PORT (default 7471), by WRITE,\n"
+				"READ or SEND, and verify it. Both sides send: FILE or --input, or a message.\n",
 			.example = "write 192.0.2.1 7471",
 			.mode = 0,
 			.host = 1,

@@ -126,6 +126,7 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 	bool posted = mover->exposes == EXPOSES_NOTHING;
 	uint32_t chunk = settings->chunk, depth, most;
 
+	*limits = (struct queue_limits){0};
 	if (!streams) {
 		*limits = (struct queue_limits){
 			.chunk = SINK_TEXT_SIZE,
@@ -145,9 +146,13 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 	depth = posted ? SEND_DEPTH
 		       : clamp(settings->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);
 	limits->depth = settings->depth ? settings->depth : depth;
-	/* A piece needs up to two sends, and the device may limit the send queue. */
-	most = attributes->max_qp_wr > MESSAGES ? (uint32_t)(attributes->max_qp_wr - MESSAGES) / 2
-						: 1;
+	/*
+	 * A piece needs up to two sends, and the device may limit the send queue. Slots then fit
+	 * into the receive queue, which is shorter.
+	 */
+	most = MESSAGES + (posted ? FIRST_RECEIVES : 0);
+	most = (uint32_t)attributes->max_qp_wr > most ? ((uint32_t)attributes->max_qp_wr - most) / 2
+						      : 1;
 	limits->depth = clamp(limits->depth, 1, most);
 	limits->sends = 2 * limits->depth + MESSAGES;
 	limits->receives = limits->depth + MESSAGES;

@@ -220,8 +220,7 @@ int report_messages(char *text, size_t size, const struct report *report, const 
 	if (report->peer_device)
 		snprintf(there, sizeof(there), ", %s there", report->peer_device);
 	return snprintf(text, size, "verified both ways by %s with %s in %s: %s here%s",
-		mode && mode->operation ? mode->operation : "WRITE",
-		report->peer ? report->peer : "the peer",
+		mode ? mode->operation : "WRITE", report->peer ? report->peer : "the peer",
 		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), device,
 		there);
 }

@@ -225,7 +225,7 @@ static void errors_name_invalid_values(void **state)
 
 #define BOTH      "; bandwidth and latency do"
 #define BANDWIDTH "; bandwidth does"
-#define EXCHANGES "; write and read do"
+#define EXCHANGES "; write, read and send do"
 
 static const struct {
 	const char *words[WORDS_MAX];
@@ -238,7 +238,7 @@ static const struct {
 	{{"latency", "--unit", "MB/s"}, "latency does not accept --unit; bandwidth and compare do"},
 	{{"latency", "--threads", "1"}, "latency does not accept --threads" BANDWIDTH},
 	{{"latency", "--depth", "2"},
-		"latency does not accept --depth; write, read and bandwidth do"},
+		"latency does not accept --depth; write, read, send and bandwidth do"},
 	{{"bandwidth", "--threads", "2", "--iterations", "5"},
 		"--iterations and --threads are mutually exclusive: all threads stop together"},
 	{{"bandwidth", "--iterations", "5", "--duration", "1"},
@@ -265,7 +265,7 @@ static const struct {
 	{{"write", "--histogram"}, "write does not accept --histogram; latency does"},
 	{{"write", "--iterations", "1"}, "write does not accept --iterations" BOTH},
 	{{"latency", "--relaxed-ordering", "on"},
-		"latency does not accept --relaxed-ordering; write, read and bandwidth do"},
+		"latency does not accept --relaxed-ordering; write, read, send and bandwidth do"},
 	{{"write", "--poll", "spin"}, "write does not accept --poll" BOTH},
 	{{"write", "--qps", "1"}, "write does not accept --qps" BANDWIDTH},
 	{{"write", "--threads", "1"}, "write does not accept --threads" BANDWIDTH},

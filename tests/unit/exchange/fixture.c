@@ -255,8 +255,28 @@ void fixture_receive(struct fixture *fixture, const struct message *message)
 {
 	uint8_t bytes[MESSAGE_MAX];
 
+	fixture->received++;
 	fake_arrive(fixture->id, bytes, message_encode(message, bytes));
 	fake_settle();
+}
+
+/* Receives the next bytes in send mode, after the empty messages that take the first receives. */
+static void receive_sent_data(struct fixture *fixture, const void *data, size_t size)
+{
+	struct message piece = {.type = MSG_DATA, .length = fixture->announced + size};
+	uint64_t first = fixture_last(fixture, MSG_MR).address;
+	uint8_t *bytes = malloc(MESSAGE_MAX + size);
+	size_t head;
+
+	assert_non_null(bytes);
+	for (; fixture->received < first; fixture->received++)
+		fake_arrive(fixture->id, "", 0);
+	head = message_encode(&piece, bytes);
+	memcpy(bytes + head, data, size);
+	fake_arrive(fixture->id, bytes, head + size);
+	fake_settle();
+	free(bytes);
+	fixture->announced += size;
 }
 
 void fixture_receive_data(struct fixture *fixture, const void *data, size_t size)
@@ -267,6 +287,10 @@ void fixture_receive_data(struct fixture *fixture, const void *data, size_t size
 	uint8_t *start = fixture->mode == MODE_WRITE ? (uint8_t *)(uintptr_t)region.address
 						     : fixture->peer_memory;
 
+	if (fixture->mode == MODE_SEND) {
+		receive_sent_data(fixture, data, size);
+		return;
+	}
 	for (size_t i = 0; i < size; i++)
 		start[(fixture->announced + i) % ring] = ((const uint8_t *)data)[i];
 	fixture->announced += size;
@@ -359,7 +383,7 @@ struct message fixture_peer_region(struct fixture *fixture, uint64_t length)
 {
 	return (struct message){
 		.type = MSG_MR,
-		.address = (uintptr_t)fixture->peer_memory,
+		.address = fixture->mode == MODE_SEND ? 0 : (uintptr_t)fixture->peer_memory,
 		.length = length,
 		.rkey = PEER_RKEY,
 		.depth = fixture->peer_depth ? fixture->peer_depth : 8,

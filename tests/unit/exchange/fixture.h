@@ -11,6 +11,9 @@
 #include "tests/unit/verbs/fake-verbs.h"
 #include "verbs/memory.h"
 
+/* The modes before this one let the peer access memory; tutorial programs know only these. */
+#define ONE_SIDED_MODES MODE_SEND
+
 #define PEER_RKEY   0xbeef
 #define PEER_MEMORY 4096UL
 
@@ -54,6 +57,7 @@ struct fixture {
 	struct failure outcome; /* valid after fixture_close() */
 	uint64_t peer_ring;     /* length in the peer's MSG_MR, bytes */
 	uint64_t announced;     /* bytes of its stream that the peer has announced */
+	uint64_t received;      /* messages of the peer, besides those of fake_arrive() */
 	/* the peer's memory region, the target of our RDMA */
 	uint8_t peer_memory[PEER_MEMORY];
 };

@@ -50,7 +50,7 @@ static void a_tutorial_text_ends_with_the_region(void **state)
 
 	(void)state;
 	memset(data, '\a', sizeof(data));
-	for (unsigned int mode = 0; mode < MODE_COUNT; mode++) {
+	for (unsigned int mode = 0; mode < ONE_SIDED_MODES; mode++) {
 		struct fixture fixture = {.mode = mode, .tutorial = true};
 
 		memcpy(fixture.peer_memory, data, sizeof(data));
