@@ -260,17 +260,24 @@ void fixture_receive(struct fixture *fixture, const struct message *message)
 	fake_settle();
 }
 
+void fixture_use_first_receives(struct fixture *fixture)
+{
+	uint64_t first = fixture_last(fixture, MSG_MR).address;
+
+	for (; fixture->received < first; fixture->received++)
+		fake_arrive(fixture->id, "", 0);
+	fake_settle();
+}
+
 /* Receives the next bytes in send mode, after the empty messages that take the first receives. */
 static void receive_sent_data(struct fixture *fixture, const void *data, size_t size)
 {
 	struct message piece = {.type = MSG_DATA, .length = fixture->announced + size};
-	uint64_t first = fixture_last(fixture, MSG_MR).address;
 	uint8_t *bytes = malloc(MESSAGE_MAX + size);
 	size_t head;
 
 	assert_non_null(bytes);
-	for (; fixture->received < first; fixture->received++)
-		fake_arrive(fixture->id, "", 0);
+	fixture_use_first_receives(fixture);
 	head = message_encode(&piece, bytes);
 	memcpy(bytes + head, data, size);
 	fake_arrive(fixture->id, bytes, head + size);
@@ -542,8 +549,13 @@ void fixture_end(struct fixture *fixture)
 
 void for_each_fixture(bool tutorial, void (*test)(struct fixture *fixture))
 {
-	for (unsigned int i = 0; i < (tutorial ? 8 : 4); i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2, .tutorial = i & 4};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i / 2, .active = i & 1};
+
+		test(&fixture);
+	}
+	for (unsigned int i = 0; i < 2 * ONE_SIDED_MODES && tutorial; i++) {
+		struct fixture fixture = {.mode = i / 2, .active = i & 1, .tutorial = true};
 
 		test(&fixture);
 	}

@@ -67,7 +67,7 @@ static void both_ends_report_damaged_data(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 12; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		enum failure_kind one, other;
 		struct files files = {0};
 
@@ -92,7 +92,7 @@ static void a_failed_input_is_reported_to_the_peer(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
-		struct pair pair = {.active = {.mode = i & 1}};
+		struct pair pair = {.active = {.mode = i % MODE_COUNT}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
 		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
@@ -123,7 +123,7 @@ static void a_failed_output_is_reported_to_the_peer(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < COUNT(cases) * 4; i++) {
-		struct pair pair = {.active = {.mode = i & 1}};
+		struct pair pair = {.active = {.mode = i % MODE_COUNT}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
 		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
@@ -153,7 +153,7 @@ static void cancelling_ends_both_sides(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 40; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
 		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
@@ -194,7 +194,7 @@ static void the_peer_receives_the_reason_of_a_cancel(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 20; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		struct fixture *failing = i & 2 ? &pair.active : &pair.passive;
 		struct fixture *announced = i & 2 ? &pair.passive : &pair.active;
 		struct files files = {0};
@@ -223,7 +223,7 @@ static void a_cancelled_stream_leaves_no_file(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 20; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		char folder[] = "/tmp/test-aborting.XXXXXX", output[64];
 		struct files files = {0};
 
@@ -296,7 +296,7 @@ static void closing_is_safe_at_any_time(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 100; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		struct files files = {0};
 
 		make_files(&pair, &files);

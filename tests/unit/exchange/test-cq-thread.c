@@ -32,6 +32,8 @@ static void check(struct fixture *fixture)
 
 	fixture->input = "/dev/zero";
 	fixture_start_data(fixture, PEER_MEMORY);
+	if (fixture->mode == MODE_SEND)
+		fixture_use_first_receives(fixture);
 	mover = *fixture->connection->mover;
 	mover.receive = receive;
 	fixture->connection->mover = &mover;

@@ -87,8 +87,8 @@ static void a_refusal_does_not_hide_an_earlier_failure(void **state)
 	static const struct message unknown_type = {.type = MSG_TYPES};
 
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		fixture_receive(&fixture, &unknown_type);
@@ -143,8 +143,8 @@ static void a_refusal_by_a_tutorial_peer_fails_at_once(void **state)
 static void a_flush_waits_for_its_cause(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		fake_break(fixture.id);
@@ -253,9 +253,15 @@ static void a_rejected_post_waits_for_its_cause(void **state)
 
 static void without_a_disconnect_the_refusal_is_the_failure(void **state)
 {
+	static const char *const doing[MODE_COUNT] = {
+		[MODE_WRITE] = "RDMA WRITE, queue pair 17",
+		[MODE_READ] = "sending MSG_DATA",
+		[MODE_SEND] = "sending data",
+	};
+
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		fake_complete(fixture.id, IBV_WC_REM_ACCESS_ERR);
@@ -267,9 +273,7 @@ static void without_a_disconnect_the_refusal_is_the_failure(void **state)
 		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_COMPLETION);
 		assert_int_equal(fixture.outcome.code, IBV_WC_REM_ACCESS_ERR);
-		assert_non_null(strstr(fixture.outcome.evidence,
-			fixture.mode == MODE_WRITE ? "RDMA WRITE, queue pair 17"
-						   : "sending MSG_DATA"));
+		assert_non_null(strstr(fixture.outcome.evidence, doing[fixture.mode]));
 	}
 }
 
@@ -277,8 +281,8 @@ static void without_a_disconnect_the_refusal_is_the_failure(void **state)
 static void a_flush_is_never_the_cause(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		fake_break(fixture.id);
@@ -425,8 +429,8 @@ static void nothing_is_released_before_the_queue_pair_is_drained(void **state)
 static void unsignaled_sends_are_drained(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 		struct ibv_send_wr request = {.opcode = IBV_WR_RDMA_WRITE};
 		unsigned int last;
 

@@ -99,8 +99,9 @@ static void an_unestablished_connection_times_out(void **state)
 static void a_keepalive_resets_the_idle_timeout(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2, .input = "/dev/zero"};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {
+			.mode = i % MODE_COUNT, .active = i / MODE_COUNT, .input = "/dev/zero"};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		for (unsigned int keepalive = 0; keepalive < 20; keepalive++) {
@@ -118,8 +119,8 @@ static void a_keepalive_resets_the_idle_timeout(void **state)
 static void unacknowledged_sends_time_out(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		for (unsigned int keepalive = 0; keepalive < 3; keepalive++) {
@@ -281,8 +282,9 @@ static void an_unacknowledged_abort_times_out_soon(void **state)
 		.kind = FAILURE_INTERRUPTED, .phase = PHASE_EXCHANGE, .call = "signalfd"};
 
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2, .input = "/dev/zero"};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {
+			.mode = i % MODE_COUNT, .active = i / MODE_COUNT, .input = "/dev/zero"};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		connection_cancel(fixture.connection, &interrupted);

@@ -90,8 +90,8 @@ static void a_tutorial_peer_may_send_only_two_messages(void **state)
 static void local_damage_is_reported_and_not_printed(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 		struct message done;
 
 		fixture_start_data(&fixture, PEER_MEMORY);
@@ -116,8 +116,8 @@ static void damage_reported_by_the_peer_is_reported(void **state)
 	static const struct message damaged = {.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED};
 
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
 		fixture_exchange_data(&fixture, PEER_TEXT, sizeof(PEER_TEXT));
@@ -270,8 +270,9 @@ static void keepalives_change_nothing(void **state)
 static void a_busy_peer_leaves_time_for_others(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2, .input = "/dev/null"};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {
+			.mode = i % MODE_COUNT, .active = i / MODE_COUNT, .input = "/dev/null"};
 
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
 		fixture_complete_all(&fixture);

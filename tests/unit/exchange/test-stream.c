@@ -181,7 +181,7 @@ static void a_text_and_a_file_can_be_exchanged(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < 8; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		struct fixture *sender = i & 2 ? &pair.active : &pair.passive;
 		struct stream stream;
 
@@ -200,7 +200,7 @@ static void an_output_file_contains_the_stream(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < COUNT(lengths) * 4; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		struct fixture *sender = i & 2 ? &pair.active : &pair.passive;
 		struct fixture *receiver = i & 2 ? &pair.passive : &pair.active;
 		char folder[] = "/tmp/test-stream.XXXXXX", output[64];
@@ -374,7 +374,7 @@ static void a_file_that_is_there_is_not_sent_again(void **state)
 	assert_true(made >= 0);
 	close(made);
 	for (unsigned int i = 0; i < 12; i++) {
-		struct pair pair = {.chance = i, .active = {.mode = i & 1}};
+		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		struct fixture *sender = i & 2 ? &pair.passive : &pair.active;
 		struct fixture *receiver = i & 2 ? &pair.active : &pair.passive;
 		struct progress_state now[2];

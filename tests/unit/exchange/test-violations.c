@@ -24,18 +24,18 @@ static void inconsistent_sizes_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (size_t i = 0; i < COUNT(cases) * 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT % 2};
 		struct message done = fixture_peer_done(&fixture, "12345", 5);
 
-		fixture.peer_size = cases[i / 4].announced;
-		done.length = cases[i / 4].claimed;
+		fixture.peer_size = cases[i / 2 / MODE_COUNT].announced;
+		done.length = cases[i / 2 / MODE_COUNT].claimed;
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
 		fixture_receive_data(&fixture, "12345", 5);
 		fixture_complete_all(&fixture);
 		fixture_receive(&fixture, &done);
-		if (cases[i / 4].says) {
-			fixture_expect_violation(&fixture, cases[i / 4].says);
+		if (cases[i / 2 / MODE_COUNT].says) {
+			fixture_expect_violation(&fixture, cases[i / 2 / MODE_COUNT].says);
 		} else {
 			assert_int_equal(
 				fixture_last(&fixture, MSG_VERDICT).verdict, VERDICT_VERIFIED);
@@ -70,22 +70,25 @@ static void unexpected_resumptions_are_refused(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
-		struct fixture fixture = {.mode = i & 1,
-			.active = i & 2,
-			.plans = cases[i / 4].plans,
-			.peer_plans = cases[i / 4].peer_plans,
-			.output_path = cases[i / 4].plans == stores ? "/dev/null" : NULL,
-			.input = cases[i / 4].plans == sends ? "/dev/null" : NULL};
+	for (size_t i = 0; i < COUNT(cases) * 2 * ONE_SIDED_MODES; i++) {
+		struct fixture fixture = {.mode = i % ONE_SIDED_MODES,
+			.active = i / ONE_SIDED_MODES % 2,
+			.plans = cases[i / 2 / ONE_SIDED_MODES].plans,
+			.peer_plans = cases[i / 2 / ONE_SIDED_MODES].peer_plans,
+			.output_path =
+				cases[i / 2 / ONE_SIDED_MODES].plans == stores ? "/dev/null" : NULL,
+			.input =
+				cases[i / 2 / ONE_SIDED_MODES].plans == sends ? "/dev/null" : NULL};
 
 		fixture_exchange_regions(&fixture, PEER_MEMORY);
 		/* A sink has a thread, which may not have looked yet. */
-		while (cases[i / 4].plans == stores && fixture_count(&fixture, MSG_HAVE) == 0)
+		while (cases[i / 2 / ONE_SIDED_MODES].plans == stores &&
+			fixture_count(&fixture, MSG_HAVE) == 0)
 			fake_settle();
-		fixture_receive(&fixture, &cases[i / 4].messages[0]);
-		if (cases[i / 4].messages[1].type)
-			fixture_receive(&fixture, &cases[i / 4].messages[1]);
-		fixture_expect_violation(&fixture, cases[i / 4].says);
+		fixture_receive(&fixture, &cases[i / 2 / ONE_SIDED_MODES].messages[0]);
+		if (cases[i / 2 / ONE_SIDED_MODES].messages[1].type)
+			fixture_receive(&fixture, &cases[i / 2 / ONE_SIDED_MODES].messages[1]);
+		fixture_expect_violation(&fixture, cases[i / 2 / ONE_SIDED_MODES].says);
 	}
 }
 
@@ -217,12 +220,12 @@ static void credit_for_unannounced_data_is_refused(void **state)
 	} cases[] = {{6, 1}, {5, 2}, {UINT64_MAX, 1}, {5, UINT64_MAX}, {4, 1}, {5, 0}};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases) * 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (size_t i = 0; i < COUNT(cases) * 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT % 2};
 		struct message credit = {
 			.type = MSG_CREDIT,
-			.length = cases[i / 4].position,
-			.pieces = cases[i / 4].pieces,
+			.length = cases[i / 2 / MODE_COUNT].position,
+			.pieces = cases[i / 2 / MODE_COUNT].pieces,
 		};
 
 		fixture_start_data(&fixture, PEER_MEMORY);
@@ -252,8 +255,8 @@ static void early_credit_is_refused(void **state)
 static void a_peer_without_receives_is_refused(void **state)
 {
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		struct fixture fixture = {.mode = i & 1, .active = i & 2};
+	for (unsigned int i = 0; i < 2 * MODE_COUNT; i++) {
+		struct fixture fixture = {.mode = i % MODE_COUNT, .active = i / MODE_COUNT};
 		struct message region;
 
 		fixture_start(&fixture);
