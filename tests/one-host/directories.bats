@@ -32,13 +32,13 @@ same_tree() {
 	diff -r --no-dereference "$1" "$2" || fail "the contents of $1 and $2 differ"
 }
 
-@test "a directory and two files arrive with permissions, times and links, in both modes and directions" {
+@test "a directory and two files arrive with permissions, times and links, in each mode and direction" {
 	local mode
 	make_tree "$DIR/from/tree"
 	make_file "$DIR/from/file" 12345
 	: >"$DIR/from/empty file"
 	mkdir "$DIR/in"
-	for mode in write read; do
+	for mode in write read send; do
 		start_server --output "$DIR/in" --count 1 $mode
 		expect 0 client --input "$DIR/from/tree" --input "$DIR/from/file" -i "$DIR/from/empty file" \
 			$mode "$ADDRESS" "$PORT"

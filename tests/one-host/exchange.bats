@@ -65,13 +65,18 @@ default_run() { # MODE VERB
 	default_run read 'reading message from'
 }
 
-@test "an 'any' server, which is the default, serves both modes" {
+@test "send mode: every line, in order, at both ends" {
+	default_run send 'sending message to'
+}
+
+@test "an 'any' server, which is the default, serves each mode" {
 	local mode
 	for mode in any ''; do
 		# shellcheck disable=SC2086 # no argument if empty
 		start_server $mode
 		expect 0 client write "$ADDRESS" "$PORT"
 		expect 0 client read "$ADDRESS" "$PORT"
+		expect 0 client send "$ADDRESS" "$PORT"
 		stop_server
 	done
 }
@@ -142,17 +147,17 @@ default_run() { # MODE VERB
 	stop_server
 }
 
-@test "the shortest and longest messages in both modes" {
+@test "the shortest and longest messages in each mode" {
 	local long
 	long=$(printf '%1023s' '' | tr ' ' m)
 	start_server --message "$long" any
-	for mode in write read; do
+	for mode in write read send; do
 		expect 0 client --message '' "$mode" "$ADDRESS" "$PORT"
 		has "$OUT" "^remote buffer: $long\$"
 		expect 0 client --message "$long" "$mode" "$ADDRESS" "$PORT"
 	done
-	wait_until count "$LOG" "^remote buffer: $long\$" 2
-	count "$LOG" '^remote buffer: $' 2
+	wait_until count "$LOG" "^remote buffer: $long\$" 3
+	count "$LOG" '^remote buffer: $' 3
 	stop_server
 }
 
@@ -190,7 +195,7 @@ default_run() { # MODE VERB
 	server_exits 4
 	[ ! -s "$LOG" ]
 	one_line "$ERRORS"
-	for command in write read 'bandwidth write' 'latency read' diagnose; do
+	for command in write read send 'bandwidth write' 'latency read' diagnose; do
 		# shellcheck disable=SC2086 # several words
 		expect 3 client --quiet $command "$ADDRESS" "$PORT"
 		[ ! -s "$OUT" ]
@@ -395,7 +400,7 @@ client_is_refused() {
 		expect 0 "$PAIR_BIN/rdma-$program" --version
 		has "$OUT" "^rdma-$program [0-9]"
 	done
-	for command in write read bandwidth latency diagnose; do
+	for command in write read send bandwidth latency diagnose; do
 		expect 0 client $command --help
 		has "$OUT" "^Usage: rdma-client .*$command"
 	done

@@ -249,6 +249,28 @@ two_peers() {
 	one_line "$ERRORS"
 }
 
+@test "send mode: pieces that fit no receive, and data without credit" {
+	PEER_OPTIONS='--hello send' server_survives any <<-END
+	mr closed => received MSG_MR with [0-9]* first receives
+	mr:send get piece:early closed => received an invalid announcement of data up to byte 25
+	mr:send get piece:empty closed => received an invalid announcement of data up to byte 0
+	mr:send get piece:wrong closed => received an invalid announcement of data up to byte 26
+	mr:send get piece:long closed => the peer sent a message longer than the protocol allows
+	mr:send get data:25 closed => received an invalid announcement of data up to byte 25
+	mr:send get piece piece closed => received more than the announced 25 bytes
+	mr:send get piece done:large closed => MSG_DONE does not match the 25 bytes received
+	mr:send get piece done closed => timed out waiting for MSG_VERDICT
+	mr:send get write closed => $NOT_EXPOSED
+	END
+	# No process reads from the FIFO, so the receives of the pieces are not posted again.
+	mkfifo "$DIR/fifo"
+	start_server --timeout 60 --count 1 --output "$DIR/fifo" send
+	misbehaving_peer --hello send --size unknown "$ADDRESS" "$PORT" mr:send get pieces closed
+	server_exits 4
+	has "$ERRORS" 'received an invalid announcement of data up to byte 375'
+	one_line "$ERRORS"
+}
+
 @test "unexpected texts, and texts with terminal escapes" {
 	server_survives any <<-END
 	bytes:57:2 closed => received a message of 57 bytes, expected 56
@@ -321,7 +343,7 @@ two_peers() {
 		misbehaving_peer "$ADDRESS" "$PORT" mr get say:here flood >>"$OUT" 2>&1 &
 	done
 	wait_until count "$OUT" here 2
-	for mode in write read; do
+	for mode in write read send; do
 		expect 0 client "$mode" "$ADDRESS" "$PORT"
 	done
 	# On iWARP, the flood ends their own connections.

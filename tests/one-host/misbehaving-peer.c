@@ -13,8 +13,8 @@
  * first.
  *
  * Options:
- *   --hello KIND   ours (default), read (ours in read mode), none, none-read (no hello, but permits
- *                  READs), version, mode, session, garbage, diagnosis, measurement
+ *   --hello KIND   ours (default), read or send (ours in that mode), none, none-read (no hello, but
+ *                  permits READs), version, mode, session, garbage, diagnosis, measurement
  *   --shape Q:D    of a measurement: queue pairs and depth to request (default 1:64)
  *   --secret FILE  authenticate with this secret
  *   --size N       bytes to announce (default: our text), or `unknown`
@@ -55,14 +55,19 @@
  *   proof proof:wrong proof:replay proof:recorded proof:reflect
  *                    send MSG_PROOF: valid; with a flipped bit; for another nonce of ours; for
  *                    another nonce of theirs, as in a recorded handshake; their own proof
- *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth
- *                    send MSG_MR: valid, or with that fault; all: the whole address space
+ *   mr mr:wrap mr:empty mr:all mr:key mr:small mr:depth mr:send
+ *                    send MSG_MR: valid, or with that fault; all: the whole address space; send:
+ *                    that of send mode
  *   write write:N write:beyond write:key write:immediate write:wild write:silent
  *                    RDMA WRITE our text, or N bytes, into the offered region, with the position
  *                    as immediate data, or in MSG_DATA on iWARP (none without a hello); beyond
  *                    that region; with another rkey; with another position; 1,024 unterminated
  *                    bytes full of control characters; without a position. Wait for the completion
  *   data data:N      send MSG_DATA: our text, or up to byte N, may be READ
+ *   piece piece:early piece:empty piece:wrong piece:long pieces
+ *                    send our text in send mode, after empty messages that use up the first
+ *                    receives; without these; without data; with another position; one byte longer
+ *                    than the receive; without end, whatever the credit
  *   credit:N credit:N:P
  *                    send MSG_CREDIT up to byte N and for P pieces
  *   done done:digest done:empty done:large
@@ -121,6 +126,8 @@ static void make_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 
 	if (strcmp(kind, "read") == 0 || strcmp(kind, "none-read") == 0)
 		ours.mode = MODE_READ;
+	else if (strcmp(kind, "send") == 0)
+		ours.mode = MODE_SEND;
 	else if (strcmp(kind, "diagnosis") == 0)
 		ours.kind = HELLO_DIAGNOSIS;
 	else if (strcmp(kind, "measurement") == 0)

@@ -164,6 +164,8 @@ static void send_mr(struct peer *peer, const char *how)
 		message.length = 4;
 	else if (strcmp(how, "depth") == 0)
 		message.depth = 0;
+	else if (strcmp(how, "send") == 0)
+		message.address = 0, message.rkey = 0;
 	message_set_text(&message, peer->name);
 	send_message(peer, &message);
 }
@@ -207,6 +209,40 @@ static void send_data(struct peer *peer, const char *how)
 	send_message(peer, &message);
 }
 
+static void send_keepalive(struct peer *peer, const char *how)
+{
+	(void)how;
+	misbehaving_send(peer, "", 0);
+}
+
+/* Sends MSG_DATA, followed by the data. Every message before it used up a receive. */
+static void send_piece(struct peer *peer, const char *how)
+{
+	bool early = strcmp(how, "early") == 0, empty = strcmp(how, "empty") == 0;
+	uint8_t bytes[ENDPOINT_SLOT] = {0};
+	struct message message = {.type = MSG_DATA};
+	size_t size = empty ? 0 : sizeof(text), head;
+
+	for (; !early && peer->end.sent < peer->theirs.address; misbehaving_finish(peer))
+		send_keepalive(peer, "");
+	digester_add(peer->digester, text, size);
+	peer->position += size;
+	message.length = peer->position + (strcmp(how, "wrong") == 0);
+	head = message_encode(&message, bytes);
+	memcpy(bytes + head, text, size);
+	if (strcmp(how, "long") == 0)
+		size = peer->theirs.length + 1;
+	misbehaving_send(peer, bytes, head + size);
+}
+
+static void send_pieces(struct peer *peer, const char *how)
+{
+	while (!peer->failed) {
+		send_piece(peer, how);
+		misbehaving_finish(peer);
+	}
+}
+
 static void send_credit(struct peer *peer, const char *how)
 {
 	struct message message = {.type = MSG_CREDIT};
@@ -241,12 +277,6 @@ static void send_length(struct peer *peer, const char *how)
 	if (*end == ':')
 		bytes[0] = (uint8_t)atoi(end + 1);
 	misbehaving_send(peer, bytes, length);
-}
-
-static void send_keepalive(struct peer *peer, const char *how)
-{
-	(void)how;
-	misbehaving_send(peer, "", 0);
 }
 
 static void send_keepalives(struct peer *peer, const char *how)
@@ -408,6 +438,8 @@ static const struct {
 	{"mr", send_mr},
 	{"write", rdma_write},
 	{"data", send_data},
+	{"piece", send_piece},
+	{"pieces", send_pieces},
 	{"credit", send_credit},
 	{"done", send_done},
 	{"verdict", send_verdict},

@@ -11,13 +11,13 @@ load streams
 	hash=$(hash_of "$DIR/data")
 	start_server --output "$DIR/in/" any
 	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
-	for mode in write read; do
+	for mode in write read send; do
 		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		has "$OUT" "^already there: $DIR/data at $ADDRESS:$PORT: 300000 bytes, XXH3 $hash\\.\$"
 		expect 0 client --json --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		has "$OUT" '"sent":{"bytes":0,"resumed_at":300000,"hash":"'"$hash"'"'
 	done
-	wait_until count "$LOG" "^already there: $DIR/in/data from $ADDRESS:[0-9]*: 300000 bytes, XXH3 $hash\\.\$" 4
+	wait_until count "$LOG" "^already there: $DIR/in/data from $ADDRESS:[0-9]*: 300000 bytes, XXH3 $hash\\.\$" 6
 	# A different file of the same name, of the same size or not.
 	printf x >>"$DIR/data"
 	expect_error 4 'the peer aborted: cannot write data: File exists (--force at the receiver replaces it)' \
@@ -41,7 +41,7 @@ load streams
 	make_file "$DIR/data" 300000
 	start_server --input "$DIR/data" any
 	expect 0 client --output "$DIR/got" write "$ADDRESS" "$PORT"
-	for mode in write read; do
+	for mode in write read send; do
 		expect 0 client --output "$DIR/got" $mode "$ADDRESS" "$PORT"
 		has "$OUT" "^already there: $DIR/got from $ADDRESS:$PORT: 300000 bytes, XXH3 "
 	done
@@ -74,12 +74,12 @@ resumed_after() {
 # Only files of 64 MiB resume, which takes long with sanitizers.
 @test "a transfer whose client or server is killed resumes where it stopped" {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
-	local i modes=(write read) kept
+	local i modes=(write read send) kept
 	mkdir "$DIR/in"
 	head -c 80000000 /dev/urandom >"$DIR/big"
 	start_server --timeout 60 --output "$DIR/in/" any
 	for i in 0 1 2 3 4 5; do
-		start_big "${modes[i % 2]}"
+		start_big "${modes[(i + i / 3) % 3]}"
 		wait_until partial_exceeds $((RANDOM % 60 * 1000000))
 		if [ $((i % 3)) -eq 0 ]; then
 			kill -KILL "$SERVER"
@@ -91,7 +91,7 @@ resumed_after() {
 			wait_until no_clients
 			kept=$(partial_size)
 		fi
-		start_big "${modes[i % 2]}"
+		start_big "${modes[(i + i / 3) % 3]}"
 		resumed_after "$kept"
 	done
 	stop_server

@@ -15,21 +15,21 @@ setup() {
 # Prints the client's output on both streams, without the port numbers, which vary.
 output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_PORT/:PORT/g"; }
 
-@test "peers with the same secret exchange messages and files in both modes" {
+@test "peers with the same secret exchange messages and files in each mode" {
 	local mode
 	head -c 3000000 /dev/urandom >"$DIR/up"
 	head -c 5000000 /dev/urandom >"$DIR/down"
 	start_server --secret-file "$OURS" --verbose any
-	for mode in write read; do
+	for mode in write read send; do
 		expect 0 client --secret-file "$OURS" --verbose "$mode" "$ADDRESS" "$PORT"
 		has "$OUT" '^remote buffer: message from passive'
 		has "$ERR" "is authenticated"
 	done
-	wait_until count "$ERRORS" 'is authenticated' 2
+	wait_until count "$ERRORS" 'is authenticated' 3
 	stop_server
 	mkdir "$DIR/in"
 	start_server --secret-file "$OURS" --input "$DIR/down" --output "$DIR/in/" any
-	for mode in write read; do
+	for mode in write read send; do
 		expect 0 client --secret-file "$OURS" --json --input "$DIR/up" --output "$DIR/got.$mode" \
 			"$mode" "$ADDRESS" "$PORT"
 		cmp "$DIR/down" "$DIR/got.$mode"
@@ -37,7 +37,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		rm "$DIR/in/up"
 		has "$OUT" '"secret":true,"digest":"Poly1305-BLAKE2b"'
 	done
-	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, Poly1305-BLAKE2b [0-9a-f]*\.$' 2
+	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, Poly1305-BLAKE2b [0-9a-f]*\.$' 3
 	stop_server
 	is_empty "$ERRORS"
 }
@@ -162,10 +162,10 @@ printed_since() { tail -n +"$(($1 + 1))" "$ERRORS" | grep -q -e "$2"; }
 }
 
 # bats test_tags=portable
-@test "both ends detect corrupted data in both modes and directions" {
+@test "both ends detect corrupted data in each mode and direction" {
 	local mode
 	head -c 3000000 /dev/urandom >"$DIR/data"
-	for mode in write read; do
+	for mode in write read send; do
 		start_server --secret-file "$OURS" --count 1 "$mode"
 		DAMAGE=3 expect 5 "$PAIR_BUILD/tests/one-host/damaging-client" --secret-file "$OURS" \
 			"$mode" "$ADDRESS" "$PORT"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Data of any size from and to files and pipes, in both modes and directions.
+# Data of any size from and to files and pipes, in each mode and direction.
 
 load common
 load streams
@@ -52,20 +52,21 @@ one_way() {
 	cmp "$DIR/up" "$DIR/in/up"
 }
 
-@test "one direction at a time: sizes around the whole buffer, both modes and ends" {
+@test "one direction at a time: sizes around the whole buffer, each mode and end" {
 	local size mode
 	mkdir "$DIR/in"
 	start_server "${SMALL[@]}" --force --output "$DIR/in/" any
 	for size in 1 61439 61440 61441 65536; do
 		one_way write $size
 		one_way read $size
+		one_way send $size
 	done
 	stop_server
 	is_empty "$ERRORS"
 	start_server "${SMALL[@]}" --input "$DIR/up" any
 	for size in 1 61439 61440 61441 65536; do
 		make_file "$DIR/up" $size
-		for mode in write read; do
+		for mode in write read send; do
 			expect 0 client "${SMALL[@]}" --force --output "$DIR/got" $mode "$ADDRESS" "$PORT"
 			cmp "$DIR/up" "$DIR/got"
 		done
@@ -81,7 +82,7 @@ one_way() {
 		--output "$DIR/in/" any
 	local options mode
 	for options in '--chunk 64K --buffer 4M --depth 64' '--chunk 1K --buffer 16K --depth 3'; do
-		for mode in write read; do
+		for mode in write read send; do
 			# shellcheck disable=SC2086 # several words
 			expect 0 client $options --force --input "$DIR/data" --output "$DIR/got" $mode \
 				"$ADDRESS" "$PORT"
@@ -93,8 +94,8 @@ one_way() {
 	is_empty "$ERRORS"
 }
 
-# refused_plans PATTERN CLIENT-ARGUMENT...: the server refuses the client in both modes before data
-# moves.
+# refused_plans PATTERN CLIENT-ARGUMENT...: the server refuses the client in both one-sided modes
+# before data moves.
 refused_plans() {
 	local pattern=$1 mode
 	shift
@@ -150,7 +151,7 @@ stop_after_refusals() {
 	local mode hash
 	make_file "$DIR/data" 5000
 	hash=$(hash_of "$DIR/data")
-	for mode in write read; do
+	for mode in write read send; do
 		start_server --discard --input "$DIR/data" $mode
 		expect 0 client --discard --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		has "$OUT" "^sent $DIR/data to $ADDRESS:$PORT: 5000 bytes .*, XXH3 $hash\.\$"
@@ -184,9 +185,9 @@ stop_after_refusals() {
 	stop_server
 }
 
-@test "a pipe from client to server carries tar, both modes" {
+@test "a pipe from client to server carries tar, each mode" {
 	local mode
-	for mode in write read; do
+	for mode in write read send; do
 		mkdir "$DIR/$mode"
 		pipe_to tar -x -C "$DIR/$mode"
 		LOG=$DIR/pipe start_server --output - --count 1 $mode
@@ -200,11 +201,11 @@ stop_after_refusals() {
 	done
 }
 
-@test "a pipe from server to client, both modes" {
+@test "a pipe from server to client, each mode" {
 	local mode
 	make_file "$DIR/data" 300001
 	mkfifo "$DIR/fifo"
-	for mode in write read; do
+	for mode in write read send; do
 		cat "$DIR/data" >"$DIR/fifo" &
 		STDIN=$DIR/fifo start_server --input - --count 1 $mode
 		expect 0 client "${SMALL[@]}" --output - $mode "$ADDRESS" "$PORT"
@@ -250,7 +251,7 @@ stop_after_refusals() {
 	echo old >"$DIR/in/file"
 	echo new >"$DIR/file"
 	local mode
-	for mode in write read; do
+	for mode in write read send; do
 		start_server --count 1 --output "$DIR/in/" $mode
 		expect 4 client --input "$DIR/file" $mode "$ADDRESS" "$PORT"
 		has "$ERR" 'the peer aborted: cannot write file: File exists (--force at the receiver replaces it)'
@@ -273,17 +274,40 @@ stop_after_refusals() {
 	[ "$(cat "$DIR/in/file")" = new ]
 }
 
+# rnr: how often a message found no receive at this host.
+rnr() { cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr* | paste -s -d +; }
+
+# Credit guarantees that each message finds a receive, which iWARP and the fast path depend on.
+# bats test_tags=roce
+@test "send mode: every message finds a receive" {
+	local before options
+	before=$(rnr)
+	make_file "$DIR/data" 3000000
+	mkdir "$DIR/in"
+	for options in '' '--chunk 1K --depth 1' '--chunk 64K --depth 3 --buffer 400K' '--depth 64'; do
+		# shellcheck disable=SC2086 # several words
+		start_server $options --force --input "$DIR/data" --output "$DIR/in/" send
+		expect 0 client --force --input "$DIR/data" --output "$DIR/got" send "$ADDRESS" "$PORT"
+		# shellcheck disable=SC2086 # several words
+		expect 0 client $options --force --input "$DIR/data" --output "$DIR/got" send "$ADDRESS" "$PORT"
+		stop_server
+		cmp "$DIR/data" "$DIR/in/data"
+		cmp "$DIR/data" "$DIR/got"
+	done
+	[ "$(rnr)" = "$before" ]
+}
+
 # bats test_tags=portable
 @test "20 concurrent clients into one directory" {
 	mkdir "$DIR/in"
-	local i n=$((PAIR_SCALE > 1 ? 5 : 20)) modes=(write read)
+	local i n=$((PAIR_SCALE > 1 ? 5 : 20)) modes=(write read send)
 	for ((i = 1; i <= n; i++)); do
 		make_file "$DIR/noise.$i" $((100000 + 50000 * i))
 	done
 	start_server --timeout 60 --input "$DIR/noise.1" --output "$DIR/in/" any
 	for ((i = 1; i <= n; i++)); do
 		"$PAIR_BIN/rdma-client" --timeout 60 --input "$DIR/noise.$i" --output "$DIR/got.$i" \
-			"${modes[i % 2]}" "$ADDRESS" "$PORT" >"$DIR/client.$i" 2>&1 &
+			"${modes[i % 3]}" "$ADDRESS" "$PORT" >"$DIR/client.$i" 2>&1 &
 		CLIENTS+=($!)
 	done
 	for i in "${CLIENTS[@]}"; do
@@ -397,7 +421,7 @@ stop_after_refusals() {
 	local hash mode
 	mkdir "$DIR/in"
 	start_server --json --force --message 'good bye' --output "$DIR/in/" any
-	for mode in write read; do
+	for mode in write read send; do
 		make_file "$DIR/data" 200000
 		hash=$(hash_of "$DIR/data")
 		expect 0 client --json --input "$DIR/data" $mode "$ADDRESS" "$PORT"
@@ -410,8 +434,8 @@ stop_after_refusals() {
 	expect 3 client --json write "$ADDRESS" 7471
 	[ "$(wc -l <"$OUT")" -eq 1 ]
 	one_line "$ERR"
-	wait_until count "$LOG" . 3
-	count "$LOG" '"received":{"bytes":200000,"resumed_at":0,"hash":"[0-9a-f]*"' 2
+	wait_until count "$LOG" . 4
+	count "$LOG" '"received":{"bytes":200000,"resumed_at":0,"hash":"[0-9a-f]*"' 3
 	has "$LOG" '"hash":"'"$hash"'"'
 	count "$LOG" '"status":4,"verdict":"failed"' 1
 	stop_server
@@ -441,11 +465,11 @@ damaged() {
 }
 
 # bats test_tags=portable
-@test "one flipped bit anywhere: exit 5 at both ends and no file, both modes" {
+@test "one flipped bit anywhere: exit 5 at both ends and no file, each mode" {
 	local mode place
 	mkdir "$DIR/in"
 	make_file "$DIR/data" 200001
-	for mode in write read; do
+	for mode in write read send; do
 		for place in 0 200000; do
 			DAMAGE=$place damaged $mode --input "$DIR/data"
 		done
