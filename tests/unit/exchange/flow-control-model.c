@@ -11,14 +11,20 @@ static struct flow make_flow(const struct setting *setting, bool sends)
 		.exposed = setting->writes ? setting->receiver_ring : setting->sender_ring,
 		.local = sends ? setting->sender_ring : setting->receiver_ring,
 		.depth = setting->depth,
-		.fetched = !setting->writes,
+		.fetched = !setting->writes && !setting->sends,
+		.held = setting->sends,
 		.reads = setting->reads,
 	};
 
 	/* The same chunk sizes as in exchange/stream.c. */
 	flow.chunk = flow_chunk(
 		sends ? setting->sender_chunk : setting->receiver_chunk, flow.local, size);
-	flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
+	if (setting->sends) {
+		flow.exposed = FLOW_UNEXPOSED;
+		flow.chunk = (uint32_t)smaller(flow.chunk, setting->receiver_chunk);
+	} else {
+		flow.chunk = flow_chunk(flow.chunk, flow.exposed, size);
+	}
 	return flow;
 }
 
@@ -87,6 +93,8 @@ static bool announce(const struct setting *setting, struct world *world)
 	struct flow_sender *sender = &world->sender;
 	uint64_t before = sender->announced;
 
+	if (setting->sends)
+		return false;
 	/* As in exchange/read.c. */
 	if (!setting->writes)
 		sender->written = world->filled;
@@ -137,6 +145,47 @@ static bool write_chunk(const struct setting *setting, struct world *world)
 	return true;
 }
 
+/* As in exchange/send.c. */
+static bool send_piece(const struct setting *setting, struct world *world)
+{
+	const struct flow flow = make_flow(setting, true);
+	struct flow_sender *sender = &world->sender, next;
+	const struct flow_receiver *receiver = &world->receiver;
+	uint64_t from = sender->written;
+	size_t size;
+
+	if (!setting->sends)
+		return false;
+	size = flow_send(&flow, sender, world->filled);
+	assert_int_equal(sender->written - from, size);
+	if (size == 0)
+		return false;
+	assert_true(sender->written <= world->filled);
+	assert_int_equal(sender->announced, sender->written);
+	assert_true(size <= flow.chunk && size <= setting->receiver_chunk);
+	assert_false(crosses(setting->sender_ring, from, size));
+	world->pieces[world->piece_count++] = sender->written;
+	/* A receive is posted for each piece in flight. */
+	assert_true(
+		world->piece_count + receiver->pieces - receiver->pieces_freed <= setting->depth);
+	next = *sender;
+	if (sender->pieces % 4 > 0 && flow_send(&flow, &next, world->filled) > 0)
+		return true;
+	if (world->write_count == SIGNALS_MAX)
+		complete_write(world);
+	world->writes[world->write_count++] = sender->written;
+	return true;
+}
+
+static bool repost(struct world *world)
+{
+	if (world->held_count == 0 || world->held[0] > world->freed)
+		return false;
+	drop_first(world->held, &world->held_count, sizeof(world->held[0]));
+	world->receiver.pieces_freed++;
+	return true;
+}
+
 static bool receive_piece(const struct setting *setting, struct world *world)
 {
 	const struct flow flow = make_flow(setting, false);
@@ -147,6 +196,8 @@ static bool receive_piece(const struct setting *setting, struct world *world)
 	drop_first(world->pieces, &world->piece_count, sizeof(world->pieces[0]));
 	assert_true(flow_receive_announcement(&flow, &world->receiver, position));
 	assert_int_equal(world->receiver.announced, position);
+	if (setting->sends)
+		world->held[world->held_count++] = position;
 	return true;
 }
 
@@ -159,7 +210,7 @@ static bool read_chunk(const struct setting *setting, struct world *world, bool 
 	size_t size;
 
 	*last = true;
-	if (setting->writes)
+	if (setting->writes || setting->sends)
 		return false;
 	size = flow_read(&flow, receiver, world->freed, last);
 	to = receiver->requested;
@@ -216,7 +267,8 @@ static bool give_credit(const struct setting *setting, struct world *world)
 	if (world->done_received || !flow_give_credit(&flow, receiver, world->freed))
 		return false;
 	/* Only for free space, and never an empty credit. */
-	assert_true(receiver->credited <= (setting->writes ? world->freed : receiver->arrived));
+	assert_true(receiver->credited <= (flow.fetched ? receiver->arrived : world->freed));
+	assert_true(receiver->pieces_credited <= receiver->pieces_freed);
 	assert_true(receiver->credited > before.credited ||
 		    receiver->pieces_credited > before.pieces_credited);
 	if (world->credit_count == CREDITS_MAX)
@@ -234,7 +286,7 @@ static bool receive_credit(const struct setting *setting, struct world *world)
 		return false;
 	drop_first(world->credits, &world->credit_count, sizeof(credit));
 	assert_true(flow_receive_credit(&world->sender, credit.position, credit.pieces));
-	if (!setting->writes)
+	if (!setting->writes && !setting->sends)
 		world->emptied = credit.position;
 	return true;
 }
@@ -267,6 +319,10 @@ bool flow_model_occur(
 		return write_chunk(setting, world);
 	case ANNOUNCES:
 		return announce(setting, world);
+	case SENDS:
+		return send_piece(setting, world);
+	case REPOSTS:
+		return repost(world);
 	case RECEIVES:
 		return receive_piece(setting, world);
 	case WRITE_COMPLETES:
@@ -300,5 +356,7 @@ void assert_final(const struct setting *setting, const struct world *world)
 		(unsigned long long)setting->to, (unsigned long long)setting->sender_ring,
 		(unsigned long long)setting->receiver_ring, setting->sender_chunk,
 		setting->receiver_chunk, setting->depth, setting->reads,
-		setting->writes ? "write" : "read");
+		setting->sends    ? "send"
+		: setting->writes ? "write"
+				  : "read");
 }

@@ -1,7 +1,7 @@
 /* A model of both ends of a stream under flow control, in which every asynchronous operation may
  * take any time. Each step checks that no WRITE overwrites unread data, that neither end rejects
- * the other's messages, and that the messages in flight fit into the posted receives. Otherwise the
- * test fails. */
+ * the other's messages, and that the messages in flight, in send mode also the data, fit into the
+ * posted receives. Otherwise the test fails. */
 #ifndef TESTS_UNIT_EXCHANGE_FLOW_CONTROL_MODEL_H
 #define TESTS_UNIT_EXCHANGE_FLOW_CONTROL_MODEL_H
 
@@ -16,8 +16,8 @@ struct setting {
 	uint64_t sender_ring, receiver_ring;
 	uint32_t sender_chunk, receiver_chunk; /* requested chunk sizes */
 	uint32_t depth, reads;
-	bool writes;
-	bool unknown; /* the stream's size is unknown until its end */
+	bool writes, sends; /* neither: the receiver READs */
+	bool unknown;       /* the stream's size is unknown until its end */
 	uint64_t from, to;
 	uint64_t step; /* bytes that source and sink move in a *_STEP; 0: one */
 };
@@ -40,9 +40,10 @@ struct world {
 	uint64_t freed;   /* consumed by the sink */
 	uint64_t pieces[DEPTH_MAX];
 	uint64_t writes[SIGNALS_MAX]; /* signaled WRITEs; a completion implies all earlier ones */
+	uint64_t held[DEPTH_MAX];     /* pieces in receives that are not posted again yet */
 	struct signal reads[READS_MAX];
 	struct credit credits[CREDITS_MAX];
-	uint64_t piece_count, write_count, read_count, credit_count;
+	uint64_t piece_count, write_count, held_count, read_count, credit_count;
 	uint64_t done_sent, done_received; /* flags; uint64_t avoids padding */
 };
 
@@ -51,6 +52,7 @@ enum occurrence {
 	FILLS_ALL,
 	WRITES, /* by the sender, which announces the data if due */
 	ANNOUNCES,
+	SENDS,    /* by the sender, a piece */
 	RECEIVES, /* a piece, by the receiver */
 	WRITE_COMPLETES,
 	READS_ONE, /* the send queue has room for only one READ */
@@ -58,6 +60,7 @@ enum occurrence {
 	READ_COMPLETES,
 	FREES_STEP, /* by the sink */
 	FREES_ALL,
+	REPOSTS, /* by the receiver, the receives whose data the sink has consumed */
 	CREDITS,
 	RECEIVES_CREDIT,
 	SENDS_DONE,

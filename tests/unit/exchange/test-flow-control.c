@@ -1,5 +1,5 @@
-/* Flow control: small streams in every order of events, larger ones in many random orders, in both
- * modes, with different ring sizes, chunk sizes and depths
+/* Flow control: small streams in every order of events, larger ones in many random orders, in each
+ * mode, with different ring sizes, chunk sizes and depths
  * (tests/unit/exchange/flow-control-model.h). When no further event is possible, all data has
  * arrived. Messages that a correct peer never sends are refused. */
 #include <string.h>
@@ -57,11 +57,12 @@ static void arrives_in_every_order_of_events(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(settings); i++)
-		for (unsigned int variant = 0; variant < 4; variant++) {
+		for (unsigned int variant = 0; variant < 6; variant++) {
 			struct setting setting = settings[i];
 
-			setting.writes = variant & 1;
-			setting.unknown = variant & 2;
+			setting.writes = variant % 3 == 1;
+			setting.sends = variant % 3 == 2;
+			setting.unknown = variant & 1;
 			walk_from_start(&setting);
 		}
 }
@@ -110,7 +111,8 @@ static void arrives_in_random_orders(void **state)
 			.receiver_chunk = (uint32_t)random_below(&seed, 70) + 1,
 			.depth = (uint32_t)random_below(&seed, i & 1 ? 4 : DEPTH_MAX) + 1,
 			.reads = (uint32_t)random_below(&seed, READS_MAX) + 1,
-			.writes = random_below(&seed, 2),
+			.writes = i % 3 == 1,
+			.sends = i % 3 == 2,
 			.unknown = random_below(&seed, 2),
 			.from = random_position(&seed),
 		};
@@ -135,8 +137,9 @@ static void arrives_in_common_sizes(void **state)
 			.receiver_chunk = 1U << random_below(&seed, 20),
 			.depth = (uint32_t)random_below(&seed, DEPTH_MAX) + 1,
 			.reads = (uint32_t)random_below(&seed, READS_MAX) + 1,
-			.writes = i & 1,
-			.unknown = i & 2,
+			.writes = i % 3 == 1,
+			.sends = i % 3 == 2,
+			.unknown = i & 1,
 			.from = random_position(&seed),
 		};
 		uint64_t chunk = smaller(setting.sender_chunk, setting.receiver_chunk);
