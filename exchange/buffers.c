@@ -2,9 +2,10 @@
  * A connection's memory: the sizes of its regions and queues, and the layout of its message slots.
  *
  * Each connection has three separately mapped regions: `control` for messages, which no peer can
- * access; `outgoing` for our data and `incoming` for the peer's. The mode exposes one of the latter
- * two, with the single access right that it needs, and only until the peer has finished with it. In
- * send mode the peer accesses nothing: `incoming` consists of slots for receives. (A tutorial client whose mode is unknown needs two rights, and its region stays until it has gone.)
+ * access; `outgoing` for our data and `incoming` for the peer's. The mode exposes one of the
+ * latter two, with the single access right that it needs, and only until the peer has finished
+ * with it. In send mode the peer accesses nothing: `incoming` consists of slots for receives. (A
+ * tutorial client whose mode is unknown needs two rights, and its region stays until it has gone.)
  * The CQ thread then deregisters it, and the main thread frees it later. Locked memory is counted
  * in pages, and many systems limit each user to 8 MiB. By default (--buffer, in cli/parse.c), the
  * two rings therefore occupy 7 MiB together, or less if the streams are shorter or the limit is

@@ -8,8 +8,8 @@
  * from which the receiver READs. In send mode neither is: each piece is one SEND into a receive in
  * the receiver's ring. In all modes the sender announces each *piece*, a range of the stream, with
  * one message (or the immediate data of a WRITE), and the receiver grants *credit* when space in
- * the exposed ring, or the receive of a piece, may be reused. Positions are 64-bit byte counts from the start of
- * the stream.
+ * the exposed ring, or the receive of a piece, may be reused. Positions are 64-bit byte counts
+ * from the start of the stream.
  */
 #ifndef EXCHANGE_FLOW_CONTROL_H
 #define EXCHANGE_FLOW_CONTROL_H

@@ -217,8 +217,8 @@ int connection_create_region(struct connection *connection, struct region *regio
 struct region *connection_exposed(struct connection *connection);
 
 /*
- * Chooses the queue and transfer sizes for this mover; `streams` is true if more than a text may be sent in either
- * direction, `test_data` if test data is as well. Main thread.
+ * Chooses the queue and transfer sizes for this mover; `streams` is true if more than a text may
+ * be sent in either direction, `test_data` if test data is as well. Main thread.
  */
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
 	const struct device *device, uint8_t port, const struct mover *mover, bool streams,

@@ -1,11 +1,12 @@
 /*
- * A mover transfers the data of an exchange; it is a table of functions, one for each mode. Another
- * mode needs a file like write.c (one-sided) or send.c (two-sided), a row in movers.c (with a column
- * for tutorial peers) and the changes listed in protocol/mode.h. Data that arrives in receives needs
- * slots for them, which buffers.c lays out in the incoming region if the mover exposes nothing.
+ * A mover transfers the data of an exchange; it is a table of functions, one for each mode.
+ * Another mode needs a file like write.c (one-sided) or send.c (two-sided), a row in movers.c
+ * (with a column for tutorial peers) and the changes listed in protocol/mode.h. Data that arrives
+ * in receives needs slots for them, which buffers.c lays out in the incoming region if the mover
+ * exposes nothing.
  *
- * The driver calls these functions on the CQ thread. They post work requests, do the accounting and
- * return the resulting event for the state machine, or EVENT_NONE. They never call the driver.
+ * The driver calls these functions on the CQ thread. They post work requests, do the accounting
+ * and return the resulting event for the state machine, or EVENT_NONE. They never call the driver.
  */
 #ifndef EXCHANGE_MOVER_H
 #define EXCHANGE_MOVER_H

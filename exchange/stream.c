@@ -1,15 +1,14 @@
 /*
  * The mode-independent parts of the two streams, which carry our data to the peer and the peer's
- * data to us at the same time, under the flow control of exchange/flow-control.h. write.c,
- * read.c and send.c move the data; this file prepares the streams, handles announcements and credit, grants
- * credit and detects the end of either stream. Runs on the CQ thread.
+ * data to us at the same time, under the flow control of exchange/flow-control.h. write.c, read.c
+ * and send.c move the data; this file prepares the streams, handles announcements and credit,
+ * grants credit and detects the end of either stream. Runs on the CQ thread.
  *
  * The source fills outgoing_ring with our data; the sink consumes the peer's data from
  * incoming_ring. Space in outgoing_ring returns to the source when the peer no longer needs it: in
  * write and send mode when the WRITE or SEND from it completes, in read mode when the peer credits
- * it. Space in
- * incoming_ring belongs to the sink from arrival until the sink frees it; only then does credit, or
- * the next READ, follow.
+ * it. Space in incoming_ring belongs to the sink from arrival until the sink frees it; only then
+ * does credit, or the next READ, follow.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -8,9 +8,9 @@
 #include "exchange/internal.h"
 
 /*
- * WRITEs, READs or SENDs of data posted in one burst, before other connections get their turn and completions free
- * space for the file threads. Otherwise a device that executes requests while it accepts them, such
- * as soft-RoCE, would process a whole ring first.
+ * WRITEs, READs or SENDs of data posted in one burst, before other connections get their turn and
+ * completions free space for the file threads. Otherwise a device that executes requests while it
+ * accepts them, such as soft-RoCE, would process a whole ring first.
  */
 #define STREAM_BURST FLOW_TOGETHER
 

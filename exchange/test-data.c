@@ -20,7 +20,8 @@ void test_data_offer(struct connection *connection, bool texts)
 	bool passive = !connection->settings->active;
 
 	/*
-	 * Test data is written or read, so send mode has none. On iWARP, TCP adapts its segments to the MTUs of both ends.
+	 * Test data is written or read, so send mode has none. On iWARP, TCP adapts its segments
+	 * to the MTUs of both ends.
 	 */
 	if (!texts || connection->mover->exposes == EXPOSES_NOTHING ||
 		(connection->settings->plans & HELLO_TAKES_FILE) ||

@@ -69,7 +69,10 @@ void ring_destroy(struct ring *ring);
 void ring_use_pieces(struct ring *ring, struct span *pieces, unsigned int room);
 void ring_place(struct ring *ring, uint8_t *start);
 
-/* The byte at this position, and the bytes from there to the end of the memory, if the data is not placed. Any thread. */
+/*
+ * The byte at this position, and the bytes from there to the end of the memory, if the data is not
+ * placed. Any thread.
+ */
 uint8_t *ring_at(const struct ring *ring, uint64_t position);
 size_t ring_contiguous(const struct ring *ring, uint64_t position);
 

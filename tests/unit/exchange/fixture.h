@@ -93,7 +93,9 @@ struct message fixture_start_established(struct fixture *fixture, uint64_t peer_
 /* Receives a message from the peer and waits until the CQ thread has processed it. */
 void fixture_receive(struct fixture *fixture, const struct message *message);
 
-/* Receives as many empty messages in send mode as there are first receives left: exchange/send.c. */
+/*
+ * Receives as many empty messages in send mode as there are first receives left: exchange/send.c.
+ */
 void fixture_use_first_receives(struct fixture *fixture);
 
 /* Receives the next bytes of the peer's stream, written or offered, and their announcement. */
