@@ -109,8 +109,8 @@ static int post_receives(
 {
 	int error;
 
-	queue_pair_set_slots(
-		pair, control->messages.start + offset, slot_size, control->messages.mr->lkey);
+	queue_pair_set_slots(pair, (struct slot_area){control->messages.start + offset, slot_size,
+					   control->messages.mr->lkey});
 	error = queue_pair_post_receives(pair);
 	return error ? failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
 }

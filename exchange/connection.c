@@ -221,8 +221,9 @@ static int make_all(
 			control_size(limits) + (shares_control(connection) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, failure))
 		return -1;
-	queue_pair_set_slots(connection->endpoint.pairs, control_receives(connection), LONG_SLOT,
-		connection->control.mr->lkey);
+	queue_pair_set_slots(
+		connection->endpoint.pairs, (struct slot_area){control_receives(connection),
+						    LONG_SLOT, connection->control.mr->lkey});
 	for (uint64_t i = 0; i < limits->receives && !error; i++)
 		error = queue_pair_post_receive(connection->endpoint.pairs, i);
 	if (error)

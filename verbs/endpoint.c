@@ -250,16 +250,14 @@ unsigned int endpoint_path_mtu(const struct endpoint *endpoint)
 		       : device_mtu_bytes(attributes.path_mtu);
 }
 
-void queue_pair_set_slots(
-	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey)
+void queue_pair_set_slots(struct queue_pair *pair, struct slot_area area)
 {
-	pair->slots = (struct slot_area){start, slot_size, lkey};
+	pair->slots = area;
 }
 
-void queue_pair_add_slots(
-	struct queue_pair *pair, uint64_t from, uint8_t *start, uint32_t slot_size, uint32_t lkey)
+void queue_pair_add_slots(struct queue_pair *pair, uint64_t from, struct slot_area area)
 {
-	pair->more = (struct slot_area){start, slot_size, lkey};
+	pair->more = area;
 	pair->more_from = from;
 }
 

@@ -150,16 +150,14 @@ int endpoint_dscp(const struct endpoint *endpoint);
  */
 unsigned int endpoint_path_mtu(const struct endpoint *endpoint);
 
-/* Sets the receive buffers of a queue pair: one slot of this many bytes per receive. */
-void queue_pair_set_slots(
-	struct queue_pair *pair, uint8_t *start, uint32_t slot_size, uint32_t lkey);
+/* Sets the receive buffers of a queue pair: one slot per receive. */
+void queue_pair_set_slots(struct queue_pair *pair, struct slot_area area);
 
 /*
  * Sets the receive buffers of the slots from this number on, in addition to those before them.
  * Neither area may be replaced while one of its receives is posted.
  */
-void queue_pair_add_slots(
-	struct queue_pair *pair, uint64_t from, uint8_t *start, uint32_t slot_size, uint32_t lkey);
+void queue_pair_add_slots(struct queue_pair *pair, uint64_t from, struct slot_area area);
 
 /* Posts one receive, or all receives. Returns 0 or -errno. ibv_post_recv(3). */
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot);

@@ -317,10 +317,10 @@ void fake_take_send(struct fake_connection *connection, const struct ibv_send_wr
 		send->piece = *request->sg_list;
 	if (request->num_sge > 1)
 		send->data = request->sg_list[1];
-	if (!reads)
-		send->data_digest = digest_of(at(&send->data), send->data.length);
-	if (!reads)
+	if (!reads) {
 		send->digest = digest_of(at(&send->piece), send->piece.length);
+		send->data_digest = digest_of(at(&send->data), send->data.length);
+	}
 	if (request->opcode == IBV_WR_SEND && request->num_sge > 0)
 		memcpy(send->bytes, at(&send->piece), send->piece.length);
 }
