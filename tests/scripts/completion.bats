@@ -49,9 +49,9 @@ offers() {
 
 @test "completion: bash and zsh offer the options of each command of the client" {
 	local command expected
-	for command in write read bandwidth latency diagnose; do
+	for command in write read send bandwidth latency compare diagnose; do
 		expected=$(help_of rdma-client "$command")
-		[ "$(wc -l <<<"$expected")" -gt 5 ]
+		[ "$(wc -l <<<"$expected")" -gt 2 ]
 		offers "$expected" "$(in_bash rdma-client "rdma-client $command --")"
 		offers "$expected" "$(in_bash rdma-client "rdma-client --device rxe0 $command host 7471 --")"
 		offers "$expected" "$(in_zsh rdma-client "$command")"
@@ -77,10 +77,10 @@ offers() {
 }
 
 @test "completion: bash offers commands, modes and values" {
-	offers $'bandwidth\ndiagnose\nexplain\nlatency\nread\nwrite' "$(in_bash rdma-client 'rdma-client ')"
+	offers $'bandwidth\ncompare\ndiagnose\nexplain\nlatency\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
 	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
 	offers $'read\nwrite' "$(in_bash rdma-client 'rdma-client latency ')"
-	offers $'any\nread\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
+	offers $'any\nread\nsend\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
 	offers '' "$(in_bash rdma-server 'rdma-server any ')"
 	offers $'auto\nevent\nspin' "$(in_bash rdma-client 'rdma-client latency write --poll ')"
 	offers 'MiB/s' "$(in_bash rdma-client 'rdma-client bandwidth write --unit=Mi')"
