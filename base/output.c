@@ -516,6 +516,9 @@ unsigned int output_columns(const struct output *output)
 		       : 1;
 }
 
+/* The blanks before each line that continues a result. */
+#define RESULT_INDENT 2
+
 /* True if a line may be broken after this many bytes: after a comma, colon or semicolon. */
 static bool is_break(const char *line, size_t size)
 {
@@ -523,19 +526,31 @@ static bool is_break(const char *line, size_t size)
 }
 
 /*
- * Returns the bytes up to the last place within these bytes where the line may be broken, or to the
- * next one if there is none; 0: there is none at all.
+ * Returns the bytes of the first of the lines into which this line is broken, for a terminal of
+ * this many columns: up to the last comma, colon or semicolon that fits, or else to the last word,
+ * or to the next one if none fits; 0: there is none. A list that fits a line of its own is broken
+ * from what precedes its colon.
  */
-static size_t breakable_size(const char *line, size_t most)
+static size_t breakable_size(const char *line, size_t columns, int indent)
 {
-	size_t size = strnlen(line, most), length = strlen(line);
+	size_t most = columns - (size_t)indent, size = 0, colon = 0, word = 0;
+	size_t length = strlen(line);
 
-	while (size > 0 && !is_break(line, size))
-		size--;
-	for (size_t next = most; size == 0 && next < length; next++)
-		if (is_break(line, next))
-			size = next;
-	return size;
+	for (size_t i = 1; i <= most && i < length; i++) {
+		if (line[i] != ' ')
+			continue;
+		word = i;
+		if (is_break(line, i))
+			size = i;
+		if (line[i - 1] == ':')
+			colon = i;
+	}
+	if (colon > 0 && length - colon - 1 <= columns - RESULT_INDENT)
+		return colon;
+	for (size_t i = most + 1; word == 0 && i < length; i++)
+		if (line[i] == ' ')
+			word = i;
+	return size > 0 ? size : word;
 }
 
 /*
@@ -604,13 +619,13 @@ void output_result(const struct output *output, const char *peer, const char *li
 	pthread_mutex_lock(&step_lock);
 	if (!output->brief)
 		print_peer(output, peer);
-	while (columns > 2 && (size_t)indent + strlen(line) > columns) {
-		size = breakable_size(line, columns - (size_t)indent);
+	while (columns > RESULT_INDENT && (size_t)indent + strlen(line) > columns) {
+		size = breakable_size(line, columns, indent);
 		if (size == 0)
 			break;
 		print_result(output, indent, line, size);
 		line += size + 1;
-		indent = 2;
+		indent = RESULT_INDENT;
 	}
 	print_result(output, indent, line, strlen(line));
 	pthread_mutex_unlock(&step_lock);

@@ -159,25 +159,55 @@ static void goes_on_breaking_after_a_long_part(void **state)
 	(void)state;
 	run_on_terminal(print_a_line_with_a_long_part, true, 40);
 	assert_string_equal(printed.error, "sent big to h:7471:\n"
-					   "  20000000 bytes (20.0 MB) by WRITE in 945 ms,\n"
-					   "  21.2 MB/s, verified,\n"
+					   "  20000000 bytes (20.0 MB) by WRITE in\n"
+					   "  945 ms, 21.2 MB/s, verified,\n"
 					   "  XXH3 1eb5d9bd849f76ae\n");
 }
 
-/* Only on a terminal, a long line continues below, after a comma or colon. */
+static int print_a_list_and_long_words(void)
+{
+	output_set_coloring(OUTPUT_COLOR_NEVER);
+	output_result(&plain, NULL, "verified both ways with h:7471: rxe0/1 here, rxe0/1 there.");
+	output_result(&plain, NULL, "an-unbreakable-word-as-wide-as-the-terminal, and more");
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+/* What follows a colon stays together if it fits. */
+static void a_list_is_not_torn(void **state)
+{
+	(void)state;
+	run_on_terminal(print_a_list_and_long_words, true, 45);
+	assert_string_equal(printed.error, "verified both ways with h:7471:\n"
+					   "  rxe0/1 here, rxe0/1 there.\n"
+					   "an-unbreakable-word-as-wide-as-the-terminal,\n"
+					   "  and more\n");
+	run_on_terminal(print_a_list_and_long_words, true, 25);
+	assert_string_equal(printed.error, "verified both ways with\n"
+					   "  h:7471: rxe0/1 here,\n"
+					   "  rxe0/1 there.\n"
+					   "an-unbreakable-word-as-wide-as-the-terminal,\n"
+					   "  and more\n");
+}
+
+/* Only on a terminal, a long line continues below, after a comma or colon, or between words. */
 static void breaks_long_lines_on_a_terminal(void **state)
 {
 	static const char unbroken[] = "a line without a place where it could be broken in two\n";
 	static const struct {
 		unsigned short columns;
-		const char *sent;
+		const char *sent, *words;
 	} cases[] = {
-		{120, SENT "\n"},
-		{81, SENT "\n"},
-		{80, "sent many/1.txt to 192.0.2.1:7471: 100917 bytes in 729 ms, verified,\n"
-		     "  XXH3 3753e98\n"},
-		{40, "sent many/1.txt to 192.0.2.1:7471:\n  100917 bytes in 729 ms, verified,\n"
-		     "  XXH3 3753e98\n"},
+		{120, SENT "\n", unbroken},
+		{81, SENT "\n", unbroken},
+		{80,
+			"sent many/1.txt to 192.0.2.1:7471:\n"
+			"  100917 bytes in 729 ms, verified, XXH3 3753e98\n",
+			unbroken},
+		{40,
+			"sent many/1.txt to 192.0.2.1:7471:\n"
+			"  100917 bytes in 729 ms, verified,\n"
+			"  XXH3 3753e98\n",
+			"a line without a place where it could be\n  broken in two\n"},
 	};
 	char expected[256];
 
@@ -185,7 +215,7 @@ static void breaks_long_lines_on_a_terminal(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		run_on_terminal(print_lines_that_wrap, true, cases[i].columns);
 		snprintf(expected, sizeof(expected), "%sshort, and sweet\n%s", cases[i].sent,
-			unbroken);
+			cases[i].words);
 		assert_string_equal(printed.error, expected);
 	}
 	run(print_lines_that_wrap, NULL);
@@ -583,6 +613,7 @@ int main(void)
 		cmocka_unit_test(reports_lost_output),
 		cmocka_unit_test(succeeds_with_nothing_to_print),
 		cmocka_unit_test(breaks_long_lines_on_a_terminal),
+		cmocka_unit_test(a_list_is_not_torn),
 		cmocka_unit_test(goes_on_breaking_after_a_long_part),
 		cmocka_unit_test(verdicts_are_colored),
 		cmocka_unit_test(does_not_mix_lines_from_threads),
