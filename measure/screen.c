@@ -134,6 +134,21 @@ void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE
 		reads ? there : here, both ? "and" : "to", reads ? here : there, date);
 }
 
+/* Prints how many threads and queue pairs measure, unless it is one. */
+static void print_connections(const struct measurement *measurement)
+{
+	uint32_t threads = measurement->options->measure.threads;
+	uint32_t pairs = measurement->options->measure.queue_pairs;
+	char line[LINE];
+
+	if (threads <= 1 && pairs <= 1)
+		return;
+	snprintf(line, sizeof(line), "%-*s%" PRIu32 " thread%s, %" PRIu32 " queue pair%s%s", INDENT,
+		"test:", threads, threads > 1 ? "s" : "", pairs, pairs > 1 ? "s" : "",
+		threads > 1 ? " each" : "");
+	screen_print_line(&measurement->output, line);
+}
+
 void screen_print_head(const struct measurement *measurement)
 {
 	unsigned int columns = screen_columns(&measurement->output);
@@ -143,6 +158,7 @@ void screen_print_head(const struct measurement *measurement)
 	screen_print_line(&measurement->output, title);
 	snprintf(poll, sizeof(poll), "poll %s", measurement_waiting(measurement->wait));
 	print_facts(measurement, ports, poll);
+	print_connections(measurement);
 	if (measurement->output.verbose)
 		print_facts(measurement, tuning, "");
 	for (unsigned int i = 0; table_head(line, measurement->options, columns, i); i++)

@@ -31,6 +31,19 @@ void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes)
 	intervals->before = bytes;
 }
 
+void intervals_include(struct intervals *intervals, uint64_t bytes, uint64_t nanoseconds)
+{
+	uint64_t rate;
+
+	if (intervals->best == 0 || nanoseconds == 0)
+		return;
+	rate = (uint64_t)((double)bytes * 1e9 / (double)nanoseconds);
+	if (rate < intervals->worst)
+		intervals->worst = rate;
+	if (rate > intervals->best)
+		intervals->best = rate;
+}
+
 uint64_t test_now(void)
 {
 	struct timespec now;

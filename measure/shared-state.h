@@ -27,6 +27,12 @@ void intervals_init(struct intervals *intervals, uint64_t now);
  */
 void intervals_add(struct intervals *intervals, uint64_t now, uint64_t bytes);
 
+/*
+ * Extends the range of the complete intervals to the rate of the whole test: what followed the last
+ * one may have been slower than all of them. Any thread; the caller serialises.
+ */
+void intervals_include(struct intervals *intervals, uint64_t bytes, uint64_t nanoseconds);
+
 struct test_shared {
 	uint64_t start; /* nanoseconds, like all times here */
 	pthread_mutex_t lock;

@@ -62,7 +62,6 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 	test->keepalive_sent = shared->start;
 	status = test->parameters.kind == TEST_LATENCY ? latency_run(test, latency)
 						       : bandwidth_run(test);
-	intervals = test_shared_intervals(shared);
 	*result = (struct test_result){
 		.operations = test->operations,
 		.bytes = test->operations * test->parameters.size,
@@ -71,11 +70,13 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 			(test->parameters.operations && test->last ? test->last : test_now()) -
 			shared->start,
 		.cpu_nanoseconds = cpu_now() - cpu,
-		.worst = intervals.worst,
-		.best = intervals.best,
 		.wrong = test->wrong,
 		.wrong_offset = test->wrong_offset,
 	};
+	intervals = test_shared_intervals(shared);
+	intervals_include(&intervals, result->bytes, result->nanoseconds);
+	result->worst = intervals.worst;
+	result->best = intervals.best;
 	return status;
 }
 

@@ -321,6 +321,7 @@ int test_threads_run(struct test_threads *threads, const struct test_parameters 
 	if (end_all(threads, measured))
 		return -1;
 	intervals = test_shared_intervals(&threads->shared);
+	intervals_include(&intervals, measured->ours.bytes, measured->ours.nanoseconds);
 	measured->ours.worst = intervals.worst;
 	measured->ours.best = intervals.best;
 	return 0;

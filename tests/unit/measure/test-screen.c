@@ -134,6 +134,25 @@ static void a_latency_test_in_a_file(void **state)
 		"best median: 7.30 us at size 8\n");
 }
 
+static void several_threads_and_queue_pairs_are_named(void **state)
+{
+	static const char *const lines[] = {
+		"test:      2 threads, 4 queue pairs each\n",
+		"test:      1 thread, 4 queue pairs\n",
+		"test:      2 threads, 1 queue pair each\n",
+	};
+	static const uint32_t numbers[][2] = {{2, 4}, {1, 4}, {2, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		make(false, "write");
+		options.measure.threads = numbers[i][0];
+		options.measure.queue_pairs = numbers[i][1];
+		run(print, NULL);
+		assert_non_null(strstr(printed.out, lines[i]));
+	}
+}
+
 static void quiet_prints_nothing(void **state)
 {
 	(void)state;
@@ -292,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bandwidth_test_in_a_file),
 		cmocka_unit_test(a_latency_test_in_a_file),
+		cmocka_unit_test(several_threads_and_queue_pairs_are_named),
 		cmocka_unit_test(quiet_prints_nothing),
 		cmocka_unit_test(different_ends_are_told_apart),
 		cmocka_unit_test(many_counters_are_folded),

@@ -77,6 +77,26 @@ static void a_long_interval_is_slow(void **state)
 	assert_int_equal(intervals.best, 10000);
 }
 
+/* The average is never outside the range, even if the last, incomplete interval is slow. */
+static void the_range_includes_the_average(void **state)
+{
+	struct intervals intervals;
+
+	(void)state;
+	intervals_init(&intervals, START);
+	intervals_include(&intervals, 1000, 1000 * MS);
+	assert_int_equal(intervals.best, 0);
+	intervals_add(&intervals, START + 100 * MS, 1000);
+	intervals_include(&intervals, 0, 0);
+	assert_int_equal(intervals.worst, 10000);
+	intervals_include(&intervals, 1010, 180 * MS);
+	assert_int_equal(intervals.worst, 5611);
+	assert_int_equal(intervals.best, 10000);
+	intervals_include(&intervals, 2000, 100 * MS);
+	assert_int_equal(intervals.worst, 5611);
+	assert_int_equal(intervals.best, 20000);
+}
+
 /* A stall counts as a slow interval, whenever it starts and however much was transferred before. */
 static void a_gap_is_an_interval(void **state)
 {
@@ -190,6 +210,7 @@ int main(void)
 		cmocka_unit_test(the_first_interval_is_best_and_worst),
 		cmocka_unit_test(each_interval_counts_its_own_bytes),
 		cmocka_unit_test(a_long_interval_is_slow),
+		cmocka_unit_test(the_range_includes_the_average),
 		cmocka_unit_test(a_gap_is_an_interval),
 		cmocka_unit_test(an_empty_interval_is_the_worst),
 		cmocka_unit_test(does_not_overflow),
