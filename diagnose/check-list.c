@@ -9,6 +9,7 @@
 #include "base/explain.h"
 #include "base/json-document.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "diagnose/check-list.h"
 
 static const char *const states[] = {
@@ -193,6 +194,7 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 {
 	enum check_state state = list->checks[check].state;
 	struct account account;
+	char span[UNITS_TEXT];
 	size_t used = 0;
 
 	append(text, size, &used, "%-11s %-8s", list->rows[check].name, states[state]);
@@ -207,7 +209,8 @@ size_t check_list_lines(const struct check_list *list, enum check check, char *t
 	append(text, size, &used, "%s%s", account.guess ? "probably: " : "", account.cause);
 	if (*account.evidence)
 		append(text, size, &used, "\n" INDENT "seen: %s", account.evidence);
-	append(text, size, &used, "\n" INDENT "after: %d ms", list->checks[check].milliseconds);
+	append(text, size, &used, "\n" INDENT "after: %s",
+		units_format_duration(span, list->checks[check].milliseconds));
 	append(text, size, &used, "\n" INDENT "where: %s", account.side);
 	if (*account.remedy)
 		append(text, size, &used, "\n" INDENT "next: %s", account.remedy);

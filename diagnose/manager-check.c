@@ -212,8 +212,8 @@ int check_manager(struct diagnosis *diagnosis)
 	if (manager_judge_dead(diagnosis))
 		return -1;
 	if (*checked)
-		check_list_ok(
-			&diagnosis->list, CHECK_MANAGER, "%s answers connection requests", checked);
+		check_list_ok(&diagnosis->list, CHECK_MANAGER, "%s %s connection requests", checked,
+			strchr(checked, ',') ? "answer" : "answers");
 	else if (diagnosis->dead_managers)
 		check_list_ok(&diagnosis->list, CHECK_MANAGER, "other devices are active");
 	else

@@ -70,8 +70,7 @@ void reach_assess_names(struct reach_names *names, const struct addrinfo *list)
 		text_append(text, sizeof(text), "%s%s", i ? ", " : "", address);
 	}
 	if (names->error)
-		reach_evidence(names->evidence, "%s, after %d ms", gai_strerror(names->error),
-			names->milliseconds);
+		reach_evidence(names->evidence, "%s", gai_strerror(names->error));
 	else
 		reach_evidence(names->evidence, "%s%s",
 			names->count ? text : "no IPv4 or IPv6 address",

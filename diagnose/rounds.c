@@ -137,10 +137,21 @@ static enum rounds_value least_steady(const struct rounds *rounds)
 	return least;
 }
 
+/* Removes the unit of the first text if both have the same. Returns the text. */
+static const char *without_equal_unit(char *text, const char *next)
+{
+	char *unit = strchr(text, ' ');
+	const char *same = strchr(next, ' ');
+
+	if (unit && same && strcmp(unit, same) == 0)
+		*unit = '\0';
+	return text;
+}
+
 void rounds_summary(const struct rounds *rounds, const char *host, int64_t milliseconds, char *text,
 	size_t size)
 {
-	static const char *const names[] = {"round trip", "to the server", "from it"};
+	static const char *const names[] = {"round trip", "to the server", "from the server"};
 	enum rounds_value changed = least_steady(rounds);
 	char span[UNITS_TEXT], least[UNITS_TEXT], mean[UNITS_TEXT], most[UNITS_TEXT];
 
@@ -163,7 +174,8 @@ void rounds_summary(const struct rounds *rounds, const char *host, int64_t milli
 		format_value(least, value, (double)range->least);
 		format_value(mean, value, range->sum / range->count);
 		format_value(most, value, (double)range->most);
-		text_append(text, size, "%s: %s to %s, mean %s%s\n", names[value], least, most,
-			mean, value == changed ? "  <-- changed most" : "");
+		text_append(text, size, "%s: %s to %s, mean %s%s\n", names[value],
+			without_equal_unit(least, most), most, mean,
+			value == changed ? "  <-- changed most" : "");
 	}
 }

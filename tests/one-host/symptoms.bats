@@ -365,7 +365,7 @@ forget_box() { sed -i '/ box$/d' /etc/hosts; }
 	diagnose 3 "$ADDRESS" 7471
 	check_failed connection 'nothing is listening on this port' 'the other host'
 	has "$OUT" '^ *next: start rdma-server on that host'
-	has "$OUT" '^ *after: [0-9]* ms$'
+	has "$OUT" '^ *after: [0-9.]* m*s$'
 }
 
 refusing_peer() { # REASON

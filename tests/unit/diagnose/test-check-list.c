@@ -102,7 +102,7 @@ static void a_failed_check_shows_cause_evidence_side_and_advice(void **state)
 	assert_string_equal(lines(&list, CHECK_NEIGHBOUR),
 		"neighbour   failed  probably: the host does not reply to ARP or neighbour discovery\n"
 		"                    seen: 10.9.0.2 on eth0: FAILED\n"
-		"                    after: 3021 ms\n"
+		"                    after: 3.0 s\n"
 		"                    where: the other host or the path to it\n"
 		"                    next: check that it is up and on the same subnet and VLAN\n"
 		"                    look: ip neighbour show to 10.9.0.2");

@@ -111,9 +111,9 @@ static void the_summary_says_what_changed_most(void **state)
 	rounds_summary(&rounds, "h", 900, text, sizeof(text));
 	assert_string_equal(text, "--- diagnosis of h ---\n"
 				  "1 round in 900 ms: 1 ok, 0 failed, 0 changes\n"
-				  "round trip: 0.214 ms to 0.214 ms, mean 0.214 ms\n"
-				  "to the server: 812.0 MB/s to 812.0 MB/s, mean 812.0 MB/s\n"
-				  "from it: 798.0 MB/s to 798.0 MB/s, mean 798.0 MB/s\n");
+				  "round trip: 0.214 to 0.214 ms, mean 0.214 ms\n"
+				  "to the server: 812.0 to 812.0 MB/s, mean 812.0 MB/s\n"
+				  "from the server: 798.0 to 798.0 MB/s, mean 798.0 MB/s\n");
 	line_of(&rounds, &bad, 0);
 	line_of(&rounds, &bad, 0);
 	line_of(&rounds, &slow, 0);
@@ -122,9 +122,9 @@ static void the_summary_says_what_changed_most(void **state)
 		"--- diagnosis of h ---\n"
 		"4 rounds in 1:05: 2 ok, 2 failed, 2 changes\n"
 		"2 failed: " LISTENING "\n"
-		"round trip: 0.214 ms to 0.240 ms, mean 0.227 ms\n"
-		"to the server: 406.0 MB/s to 812.0 MB/s, mean 609.0 MB/s  <-- changed most\n"
-		"from it: 798.0 MB/s to 798.0 MB/s, mean 798.0 MB/s\n");
+		"round trip: 0.214 to 0.240 ms, mean 0.227 ms\n"
+		"to the server: 406.0 to 812.0 MB/s, mean 609.0 MB/s  <-- changed most\n"
+		"from the server: 798.0 to 798.0 MB/s, mean 798.0 MB/s\n");
 }
 
 /* Those for which there is no room share the last entry. */

@@ -291,9 +291,9 @@ static void rounds_are_lines_and_changes_are_marked(void **state)
 		"--- diagnosis of this host ---\n"
 		"5 rounds in 25.0 s: 3 ok, 2 failed, 2 changes\n"
 		"2 failed: %s\n"
-		"round trip: 0.214 ms to 0.214 ms, mean 0.214 ms\n"
-		"to the server: 812.0 MB/s to 812.0 MB/s, mean 812.0 MB/s\n"
-		"from it: 798.0 MB/s to 798.0 MB/s, mean 798.0 MB/s\n",
+		"round trip: 0.214 to 0.214 ms, mean 0.214 ms\n"
+		"to the server: 812.0 to 812.0 MB/s, mean 812.0 MB/s\n"
+		"from the server: 798.0 to 798.0 MB/s, mean 798.0 MB/s\n",
 		good, good, bad, bad, good, bad + ROUNDS_STATE + 8);
 	assert_string_equal(printed.out, wanted);
 }
