@@ -61,13 +61,13 @@ all: $(programs:%=$(BIN)/%)
 
 help:
 	@echo 'all (default)      builds rdma-server and rdma-client'
-	@echo 'check              runs the unit tests, which need no RDMA device; unit-tests builds them'
+	@echo 'check              runs the unit tests (unit-tests builds them); needs no RDMA'
 	@echo 'lint, fuzz         run scripts/lint and scripts/fuzz; all tests: scripts/test'
 	@echo 'install, uninstall below PREFIX=$(PREFIX); DESTDIR=FOLDER for packages'
-	@echo 'dist, deb          source archive and Debian packages; rpm-spec, rpm-check for RPM'
+	@echo 'dist, deb          source archive and Debian packages; RPM: rpm-spec, rpm-check'
 	@echo 'clean              removes what was built'
 	@echo
-	@echo 'Variables: V=1 prints whole commands; the others are described at the top of the Makefile.'
+	@echo 'V=1 prints whole commands; the top of the Makefile describes other variables.'
 
 $(programs:%=$(BIN)/%): $(BIN)/%: $(BUILD)/%.o $(library)
 	@mkdir -p $(@D)

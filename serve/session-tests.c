@@ -1,5 +1,6 @@
 /* Adds up the tests of a measurement and puts them into words: see serve/session-tests.h. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -35,15 +36,28 @@ void session_tests_add(struct session_tests *tests, const struct test_parameters
 		tests->median = theirs->best;
 }
 
+/* Appends a size as 4K, or as 100 B. */
+static void append_size(char text[SESSION_TESTS_TEXT], uint32_t bytes)
+{
+	char size[TABLE_SIZE];
+
+	table_size(size, bytes);
+	text_append(text, SESSION_TESTS_TEXT, "%s%s", size,
+		strspn(size, "0123456789") == strlen(size) ? " B" : "");
+}
+
 void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT])
 {
 	bool latency = tests->last.kind == TEST_LATENCY;
-	char number[UNITS_TEXT], size[TABLE_SIZE];
+	char number[UNITS_TEXT];
 
-	snprintf(text, SESSION_TESTS_TEXT, "%s %s, %s", tests->last.reads ? "READ" : "WRITE",
-		latency ? "latency" : "bandwidth", table_size(size, tests->smallest));
-	if (tests->largest > tests->smallest)
-		text_append(text, SESSION_TESTS_TEXT, " to %s", table_size(size, tests->largest));
+	snprintf(text, SESSION_TESTS_TEXT, "%s %s, ", tests->last.reads ? "READ" : "WRITE",
+		latency ? "latency" : "bandwidth");
+	append_size(text, tests->smallest);
+	if (tests->largest > tests->smallest) {
+		text_append(text, SESSION_TESTS_TEXT, " to ");
+		append_size(text, tests->largest);
+	}
 	if (tests->bytes > 0)
 		text_append(text, SESSION_TESTS_TEXT, ", %s", units_format(number, tests->bytes));
 	/* A peer may claim anything; beyond these limits, it is no measurement. */

@@ -49,7 +49,7 @@ static void latency_has_the_best_median(void **state)
 	session_tests_add(&tests, &parameters, &nothing, &first);
 	session_tests_add(&tests, &parameters, &nothing, &second);
 	session_tests_add(&tests, &parameters, &nothing, &first);
-	assert_text(&tests, "READ latency, 8, 320 B, best median 12.30 us");
+	assert_text(&tests, "READ latency, 8 B, 320 B, best median 12.30 us");
 }
 
 static void a_client_that_sends_no_result(void **state)
@@ -59,7 +59,7 @@ static void a_client_that_sends_no_result(void **state)
 
 	(void)state;
 	session_tests_add(&tests, &parameters, &nothing, &nothing);
-	assert_text(&tests, "READ bandwidth, 100");
+	assert_text(&tests, "READ bandwidth, 100 B");
 }
 
 static void wrong_data_and_impossible_claims(void **state)
@@ -72,11 +72,11 @@ static void wrong_data_and_impossible_claims(void **state)
 	memset(&all, 0xff, sizeof(all));
 	for (int i = 0; i < 3; i++)
 		session_tests_add(&tests, &parameters, &all, &all);
-	assert_text(&tests, "WRITE bandwidth, 4294967295, 18.45 EB, best rate 2.00 GB/s, "
+	assert_text(&tests, "WRITE bandwidth, 4294967295 B, 18.45 EB, best rate 2.00 GB/s, "
 			    "18,446,744,073,709,551,615 with wrong data");
 	all.nanoseconds = 1;
 	session_tests_add(&tests, &parameters, &all, &all);
-	assert_text(&tests, "WRITE bandwidth, 4294967295, 18.45 EB, "
+	assert_text(&tests, "WRITE bandwidth, 4294967295 B, 18.45 EB, "
 			    "18,446,744,073,709,551,615 with wrong data");
 }
 
