@@ -151,6 +151,9 @@ static const struct explanation rows[] = {
 		"load its driver (InfiniBand: modprobe ib_ipoib), or, if the network is of the other "
 		"type, change the port's link type: mstconfig -d PCI set LINK_TYPE_P1=ETH (or IB)",
 		"rdma link; ip -br link"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_OPERATION, STATUS_CONNECT, SIDE_EITHER, FACT,
+		"the operation is not supported at both ends",
+		"measure another operation, or use other devices", "ibv_devinfo -v"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL,
 		"check the name and the name service, or use an IP address", "getent ahosts HOST"},
 

@@ -53,11 +53,11 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 		{
 			.program = PROGRAM_CLIENT,
 			.names = "bandwidth",
-			.words = "bandwidth write|read HOST [PORT]",
-			.summary = "measure the bandwidth of WRITE or READ",
+			.words = "bandwidth OPERATION HOST [PORT]",
+			.summary = "measure the bandwidth of an operation",
 			/* No empty line follows: the help has as many lines as a screen. */
 			.about =
-				"Measure the bandwidth of WRITE or READ to an rdma-server; default PORT 7471.",
+				"Measure write, read, fetch-add or compare-swap to an rdma-server; PORT: 7471.",
 			.example = "bandwidth write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,
@@ -68,10 +68,10 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 		{
 			.program = PROGRAM_CLIENT,
 			.names = "latency",
-			.words = "latency write|read HOST [PORT]",
-			.summary = "measure the latency of WRITE or READ",
+			.words = "latency OPERATION HOST [PORT]",
+			.summary = "measure the latency of an operation",
 			.about =
-				"Measure the latency of WRITE or READ to an rdma-server; default PORT 7471.\n",
+				"Measure write, read, fetch-add or compare-swap to an rdma-server; PORT: 7471.\n",
 			.example = "latency write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,

@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "protocol/mode.h"
+#include "protocol/test-operation.h"
 
 /* Maximum length of --message: the tutorial's 1,024 bytes minus the terminator. */
 #define OPTIONS_MESSAGE_MAX 1023
@@ -99,11 +100,12 @@ struct options_measure {
 struct options {
 	enum cli_command_id command;
 	const struct mode *mode; /* NULL: the server's `any`, the client's `diagnose` */
-	const char *message;     /* NULL: the default message */
-	const char *device;      /* NULL: any RDMA device */
-	int64_t timeout;         /* idle timeout of the peer, milliseconds */
-	const char *secret_file; /* NULL: none */
-	int dscp;                /* of the packets, 0 to 63; -1: as the system chooses */
+	const struct test_operation *operation; /* that a measurement measures */
+	const char *message;                    /* NULL: the default message */
+	const char *device;                     /* NULL: any RDMA device */
+	int64_t timeout;                        /* idle timeout of the peer, milliseconds */
+	const char *secret_file;                /* NULL: none */
+	int dscp; /* of the packets, 0 to 63; -1: as the system chooses */
 	bool verbose, quiet;
 	enum output_coloring color;
 

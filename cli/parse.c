@@ -492,22 +492,24 @@ static void take_query(struct options *options, const struct line *line)
 			"%s%s", i > 1 ? " " : "", line->words[i]);
 }
 
-/* Reads the mode of the command. A command that measures has only the modes that are measured. */
+/* Reads the mode of an exchange or a server, or the operation that is measured. */
 static enum options_result take_mode(
 	struct options *options, const struct line *line, const struct cli_command *command)
 {
 	const char *word = line->words[command->mode];
 	bool server = line->program == PROGRAM_SERVER;
-	bool measures = !server && options->command != CLI_EXCHANGE;
 
+	if (!server && options->command != CLI_EXCHANGE) {
+		options->operation = test_operation_by_name(word);
+		return options->operation ? OPTIONS_RUN
+					  : report_word(options, "operation", word,
+						    "write|read|fetch-add|compare-swap");
+	}
 	options->mode = mode_by_name(word);
-	if (options->mode ? options->mode->measured || !measures
-			  : server && strcmp(word, "any") == 0)
+	if (options->mode || (server && strcmp(word, "any") == 0))
 		return OPTIONS_RUN;
-	return report_word(options, "mode", word,
-		server     ? "write|read|send|any"
-		: measures ? "write|read"
-			   : "write|read|send");
+	return report_word(
+		options, "mode", word, server ? "write|read|send|any" : "write|read|send");
 }
 
 /* Reads the words of the command: mode, host and port, or what to explain. */
@@ -602,6 +604,13 @@ static enum options_result check_exchange(struct options *options)
 }
 
 /* Rejects measurement options that are not valid together, and sets defaults. */
+static uint64_t default_size(const struct options *options)
+{
+	if (options->operation->atomic)
+		return TEST_ATOMIC_SIZE;
+	return options->measure.bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
+}
+
 static enum options_result check_measurement(struct options *options)
 {
 	struct options_measure *measure = &options->measure;
@@ -620,9 +629,12 @@ static enum options_result check_measurement(struct options *options)
 			"--iterations and --threads are mutually exclusive: all threads stop together");
 	if (measure->duration == 0)
 		measure->duration = DURATION_DEFAULT;
+	if (options->operation->atomic && measure->smallest > 0 &&
+		(measure->smallest != TEST_ATOMIC_SIZE || measure->largest != TEST_ATOMIC_SIZE))
+		return options_wrong(options, "%s always has %d bytes; --size must be 8",
+			options->operation->name, TEST_ATOMIC_SIZE);
 	if (measure->smallest == 0)
-		measure->smallest = measure->largest =
-			measure->bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
+		measure->smallest = measure->largest = default_size(options);
 	if (options_measure_memory(measure) > COMMAND_REGION_MAX)
 		return options_wrong(options, "--size times --qps%s must be at most 16M",
 			measure->verify ? ", doubled by --verify," : "");

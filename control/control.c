@@ -84,9 +84,10 @@ static int map_data(struct control *control, size_t size)
 	int local =
 		IBV_ACCESS_LOCAL_WRITE | device_data_access(&control->device, control->ordering);
 	int reads = control->device.traits->read_needs_remote_write ? IBV_ACCESS_REMOTE_WRITE : 0;
+	int atomics = device_has_atomics(&control->device) ? IBV_ACCESS_REMOTE_ATOMIC : 0;
 
 	return region_map(&control->offered, &control->device, size,
-		       local | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		       local | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | atomics,
 		       &control->failure) ||
 			       region_map(&control->private, &control->device, size, local | reads,
 				       &control->failure)

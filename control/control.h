@@ -5,9 +5,9 @@
  * per session. The connection has its own endpoint and completion channel. Only one thread at a
  * time may use it.
  *
- * Each end has three regions: `offered`, which the peer may WRITE and READ until the connection
- * closes; `private`, the local buffer for data operations; and the message buffers. The first two
- * contain nothing but test patterns.
+ * Each end has three regions: `offered`, which the peer may WRITE, READ and, if the device can,
+ * change by atomic operations until the connection closes; `private`, the local buffer for data
+ * operations; and the message buffers. The first two contain nothing but test patterns.
  *
  * Every wait ends at its deadline, when the peer disconnects, when the device is removed, or when
  * stop_fd becomes readable. The failure is then recorded, and all later calls fail immediately.

@@ -8,11 +8,13 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "control/control.h"
 #include "host/counters.h"
 #include "host/inventory.h"
 #include "host/sysfs.h"
+#include "protocol/test-operation.h"
 #include "verbs/device-events.h"
 
 /*
@@ -115,6 +117,20 @@ static void add_tuning(struct facts *facts, const struct control *control)
 	facts_add(facts, "completion vector", "%d", control->endpoint.vector);
 }
 
+/* Adds the operations that a measurement may ask for. */
+static void add_operations(struct facts *facts, const struct device *device)
+{
+	char names[FACT_VALUE_SIZE] = "";
+
+	for (unsigned int i = 0; i < TEST_OPERATIONS; i++) {
+		const struct test_operation *operation = test_operation_by_number(i);
+
+		if (!operation->atomic || device_has_atomics(device))
+			text_append(names, sizeof(names), "%s%s", *names ? " " : "", operation->name);
+	}
+	facts_add(facts, "operations", "%s", names);
+}
+
 static void add_limits(struct facts *facts, const struct inventory *inventory,
 	const struct ibv_device_attr *device)
 {
@@ -145,6 +161,7 @@ void control_facts(const struct control *control, struct facts *facts)
 	facts_add(facts, "port", "%u", id->port_num);
 	ibv_query_port(id->verbs, id->port_num, &attributes);
 	facts_add(facts, "rdma mtu", "%u", device_mtu_bytes(attributes.active_mtu));
+	add_operations(facts, &control->device);
 	if (inventory_take("", name, &inventory))
 		return;
 	device = inventory_device(&inventory, name);

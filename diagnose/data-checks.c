@@ -104,7 +104,7 @@ static int try_operation(
 {
 	const struct test_parameters parameters = {
 		.direction = direction,
-		.reads = reads,
+		.operation = &test_operations[reads ? TEST_READ : TEST_WRITE],
 		.verify = true,
 		.size = size,
 		.queue_pairs = 1,
@@ -197,6 +197,7 @@ static int64_t drain_time(uint64_t rate)
 static int try_bandwidth(struct diagnosis *diagnosis, enum test_direction direction, uint64_t *rate)
 {
 	static const struct test_parameters usual = {
+		.operation = &test_operations[TEST_WRITE],
 		.size = BANDWIDTH_SIZE,
 		.queue_pairs = 1,
 		.depth = TEST_DIAGNOSIS_DEPTH,
@@ -264,6 +265,7 @@ static enum impairment slow_direction(const struct diagnosis *diagnosis)
 static int loses_at_any_time(struct diagnosis *diagnosis, enum test_direction direction)
 {
 	static const struct test_parameters gentle = {
+		.operation = &test_operations[TEST_WRITE],
 		.size = GENTLE_SIZE,
 		.queue_pairs = 1,
 		.depth = 1,

@@ -31,7 +31,7 @@ static uint64_t capacity(const struct perf_test *test, const struct test_queue_p
 		return 0;
 	if (parameters->operations && count > parameters->operations - queue_pair->posted)
 		count = parameters->operations - queue_pair->posted;
-	if (parameters->verify && count > queue_pair->allowed - queue_pair->posted)
+	if (test_parameters_notices(parameters) && count > queue_pair->allowed - queue_pair->posted)
 		count = queue_pair->allowed - queue_pair->posted;
 	return count;
 }
@@ -41,7 +41,7 @@ static void make_data(struct perf_test *test, struct test_queue_pair *queue_pair
 {
 	const struct test_parameters *parameters = &test->parameters;
 
-	if (parameters->verify && !parameters->reads)
+	if (test_parameters_notices(parameters) && !parameters->operation->fetches)
 		pattern_fill(
 			test->control->private.start + perf_test_offset(test, queue_pair, number),
 			parameters->size, perf_test_seed(test, queue_pair, number, test->server));
@@ -85,7 +85,8 @@ static uint64_t half(const struct perf_test *test)
  */
 static int announce(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
-	uint64_t done = test->parameters.reads ? queue_pair->completed : queue_pair->posted;
+	uint64_t done =
+		test->parameters.operation->fetches ? queue_pair->completed : queue_pair->posted;
 	bool last = is_posted(test, queue_pair) && done == queue_pair->posted;
 
 	if (queue_pair->ended || (done - queue_pair->announced < half(test) && !last))
@@ -115,13 +116,14 @@ static int serve(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
 	const struct test_parameters *parameters = &test->parameters;
 	uint8_t *memory = test->control->offered.start;
-	uint64_t until = queue_pair->received +
-			 (parameters->reads && !queue_pair->peer_ended ? parameters->slots : 0);
+	uint64_t until =
+		queue_pair->received +
+		(parameters->operation->fetches && !queue_pair->peer_ended ? parameters->slots : 0);
 	bool moved = queue_pair->served < until;
 	bool last = queue_pair->peer_ended && !queue_pair->confirmed;
 
 	for (; queue_pair->served < until; queue_pair->served++)
-		if (parameters->reads)
+		if (parameters->operation->fetches)
 			pattern_fill(
 				memory + perf_test_offset(test, queue_pair, queue_pair->served),
 				parameters->size,
@@ -143,8 +145,12 @@ static void take_operations(
 
 	queue_pair->completed += count;
 	test->operations += count;
-	if (test->parameters.verify && test->parameters.reads)
-		for (; before < queue_pair->completed; before++)
+	if (!test->parameters.verify || !test->parameters.operation->fetches)
+		return;
+	for (; before < queue_pair->completed; before++)
+		if (test->parameters.operation->atomic)
+			test->wrong += !perf_test_counted_right(test, queue_pair, before);
+		else
 			check_data(test, queue_pair, test->control->private.start, before,
 				!test->server);
 }
@@ -156,7 +162,8 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 	const struct test_parameters *parameters = &test->parameters;
 	uint64_t before = notice->of_initiator ? queue_pair->received : queue_pair->allowed, most;
 
-	if (!parameters->verify || queue_pair >= test->queue_pairs + parameters->queue_pairs)
+	if (!test_parameters_notices(parameters) ||
+		queue_pair >= test->queue_pairs + parameters->queue_pairs)
 		return false;
 	if (!(notice->of_initiator ? test->serves && !queue_pair->peer_ended
 				   : test->initiates && !queue_pair->over))
@@ -166,11 +173,13 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 	 * checked.
 	 */
 	if (notice->last && !notice->of_initiator &&
-		(!queue_pair->ended || (!parameters->reads && notice->number < queue_pair->posted)))
+		(!queue_pair->ended ||
+			(!parameters->operation->fetches && notice->number < queue_pair->posted)))
 		return false;
 	if (notice->of_initiator)
-		most = queue_pair->served + (parameters->reads ? 0 : parameters->slots);
-	else if (parameters->reads)
+		most = queue_pair->served +
+		       (parameters->operation->fetches ? 0 : parameters->slots);
+	else if (parameters->operation->fetches)
 		most = queue_pair->completed + parameters->slots;
 	else {
 		most = queue_pair->posted;
@@ -196,7 +205,8 @@ static int take_receive(struct perf_test *test, const struct completion *complet
 		queue_pair->peer_ended |= notice.last;
 	} else {
 		queue_pair->allowed =
-			notice.number + (test->parameters.reads ? 0 : test->parameters.slots);
+			notice.number +
+			(test->parameters.operation->fetches ? 0 : test->parameters.slots);
 		queue_pair->over |= notice.last;
 	}
 	return 0;
@@ -220,7 +230,7 @@ static bool is_done(const struct perf_test *test, const struct test_queue_pair *
 	bool initiator =
 		!test->initiates ||
 		(queue_pair->posted == queue_pair->completed && is_posted(test, queue_pair) &&
-			(!test->parameters.verify || queue_pair->over));
+			(!test_parameters_notices(&test->parameters) || queue_pair->over));
 
 	return initiator && (!test->serves || queue_pair->confirmed);
 }
@@ -241,13 +251,13 @@ static bool is_over(struct perf_test *test)
 /* Does all pending work on each queue pair. Returns the amount of work done, or -1. */
 static int do_work(struct perf_test *test)
 {
+	bool notices = test_parameters_notices(&test->parameters);
 	int done = 0;
 
 	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++) {
 		struct test_queue_pair *queue_pair = &test->queue_pairs[i];
 		int posted = test->initiates ? post_operations(test, queue_pair) : 0;
-		int announced =
-			test->initiates && test->parameters.verify ? announce(test, queue_pair) : 0;
+		int announced = test->initiates && notices ? announce(test, queue_pair) : 0;
 		int served = test->serves ? serve(test, queue_pair) : 0;
 
 		if (posted < 0 || announced < 0 || served < 0)

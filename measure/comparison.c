@@ -26,6 +26,9 @@
 
 #define RUNS_MAX 256
 
+/* "compare-and-swap bandwidth in both directions" */
+#define OPERATION_TEXT 64
+
 /* Percentiles are rounded by up to one part of this: measure/histogram.h. */
 #define RESOLUTION 256
 
@@ -38,7 +41,7 @@ struct side {
 	struct json_object *runs[RUNS_MAX]; /* documents, owned */
 	size_t count;
 	bool latency, both;
-	const char *mode; /* in the first document */
+	const struct test_operation *operation; /* of the first document */
 };
 
 struct comparison {
@@ -142,7 +145,7 @@ static bool is_measurement(struct json_object *document)
 	const char *command = command_of(document);
 
 	return (strcmp(command, "bandwidth") == 0 || strcmp(command, "latency") == 0) &&
-	       mode_by_name(text_of(document, "mode")) &&
+	       test_operation_by_name(text_of(document, "mode")) &&
 	       json_object_is_type(document_member(document, "results"), json_type_array);
 }
 
@@ -152,25 +155,22 @@ static bool is_bidirectional(struct json_object *document)
 		document_member(document_member(document, "asked"), "bidirectional"));
 }
 
-/* The operation that a document measured: "WRITE bandwidth". */
-static const char *operation_of(const struct side *side)
+/* Writes what a document measured: "WRITE bandwidth". Returns the text. */
+static const char *operation_of(const struct side *side, char text[OPERATION_TEXT])
 {
-	bool reads = strcmp(side->mode, "read") == 0;
-
-	if (side->latency)
-		return reads ? "READ latency" : "WRITE latency";
-	if (side->both)
-		return reads ? "READ bandwidth in both directions"
-			     : "WRITE bandwidth in both directions";
-	return reads ? "READ bandwidth" : "WRITE bandwidth";
+	snprintf(text, OPERATION_TEXT, "%s %s%s", side->operation->word,
+		side->latency ? "latency" : "bandwidth",
+		side->both && !side->latency ? " in both directions" : "");
+	return text;
 }
 
 /* Adds a document to the side, which takes ownership. */
 static int add_run(struct comparison *comparison, struct side *side, struct json_object *document)
 {
-	struct side run = {.mode = text_of(document, "mode"),
+	struct side run = {.operation = test_operation_by_name(text_of(document, "mode")),
 		.latency = strcmp(command_of(document), "latency") == 0,
 		.both = is_bidirectional(document)};
+	char text[OPERATION_TEXT], other[OPERATION_TEXT];
 
 	side->runs[side->count++] = document;
 	if (!is_measurement(document))
@@ -181,12 +181,11 @@ static int add_run(struct comparison *comparison, struct side *side, struct json
 			*text_of(document, "message") ? text_of(document, "message")
 						      : "no size was measured");
 	if (side->count == 1) {
-		side->mode = run.mode;
+		side->operation = run.operation;
 		side->latency = run.latency;
 		side->both = run.both;
-	} else if (strcmp(operation_of(side), operation_of(&run)) != 0) {
-		return comparison_failed(comparison, side, "it contains %s and %s",
-			operation_of(side), operation_of(&run));
+	} else if (strcmp(operation_of(side, text), operation_of(&run, other)) != 0) {
+		return comparison_failed(comparison, side, "it contains %s and %s", text, other);
 	}
 	return 0;
 }
@@ -353,8 +352,9 @@ static void print_head(const struct comparison *comparison)
 {
 	bool wide = is_wide(comparison), latency = comparison->sides[0].latency;
 	const char *unit = latency ? "us" : measurement_unit(comparison->options);
+	char text[OPERATION_TEXT];
 
-	screen_print_line(&comparison->output, operation_of(&comparison->sides[0]));
+	screen_print_line(&comparison->output, operation_of(&comparison->sides[0], text));
 	print_side(comparison, &comparison->sides[0], 'A');
 	print_side(comparison, &comparison->sides[1], 'B');
 	print_options(comparison);
@@ -460,11 +460,12 @@ static int compare(struct comparison *comparison)
 {
 	const struct side *a = &comparison->sides[0], *b = &comparison->sides[1];
 	struct json_object *results = document_member(a->runs[0], "results");
+	char first[OPERATION_TEXT], second[OPERATION_TEXT];
 	struct counts counts = {0};
 
-	if (strcmp(operation_of(a), operation_of(b)) != 0)
-		return comparison_failed(comparison, b, "it contains %s, and %s %s",
-			operation_of(b), a->file, operation_of(a));
+	if (strcmp(operation_of(a, first), operation_of(b, second)) != 0)
+		return comparison_failed(
+			comparison, b, "it contains %s, and %s %s", second, a->file, first);
 	for (size_t i = 0; i < json_object_array_length(results); i++) {
 		double size = number_of(json_object_array_get_idx(results, i), "size_bytes");
 

@@ -1,5 +1,5 @@
 /*
- * Latency test: one operation at a time. A READ ends with its completion. A WRITE ends when the
+ * Latency test: one operation at a time. A READ or an atomic operation ends with its completion. A WRITE ends when the
  * peer's reply, also a WRITE, arrives; half of that time is the one-way latency.
  *
  * A spinning end polls the last byte of the data, which contains the operation's number. If the
@@ -42,8 +42,10 @@ void latency_prepare(struct perf_test *test)
 {
 	uint8_t *offered = test->control->offered.start;
 
+	if (test->parameters.operation->atomic)
+		return;
 	/* Memory that the peer READs is filled once, before the test. */
-	if (test->parameters.reads)
+	if (test->parameters.operation->fetches)
 		pattern_fill(offered, test->parameters.size,
 			perf_test_seed(test, test->queue_pairs, 0, test->server));
 	else
@@ -197,6 +199,8 @@ static int post(struct perf_test *test, struct form *form, uint64_t number, bool
 {
 	form->request.send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	form->request.send_flags |= signaled ? IBV_SEND_SIGNALED : 0;
+	if (test->parameters.operation->atomic)
+		perf_test_number_atomic(test, test->queue_pairs, number, &form->request);
 	test->queue_pairs->posted = number + 1;
 	return perf_test_post(test, test->queue_pairs, CONTROL_OPERATION, &form->request);
 }
@@ -258,23 +262,27 @@ static int read_once(struct perf_test *test, struct form *form, uint64_t number,
 	if (post(test, form, number, true) || await_completion(test, number))
 		return -1;
 	*end = test_now();
-	if (test->parameters.verify &&
-		pattern_check(data, size,
-			perf_test_seed(test, test->queue_pairs, 0, !test->server)) < size)
+	if (test->parameters.operation->atomic)
+		test->wrong += test->parameters.verify &&
+			       !perf_test_counted_right(test, test->queue_pairs, number);
+	else if (test->parameters.verify &&
+		 pattern_check(data, size,
+			 perf_test_seed(test, test->queue_pairs, 0, !test->server)) < size)
 		test->wrong++;
 	return 0;
 }
 
 /*
- * Fills the source buffer of a WRITE, or clears the local buffer of a READ, so that stale data
- * cannot pass verification.
+ * Fills the source buffer of a WRITE, or clears the local buffer of a READ or an atomic operation,
+ * so that stale data cannot pass verification.
  */
 static void prepare(struct perf_test *test, uint64_t number)
 {
-	if (!test->parameters.reads)
+	if (!test->parameters.operation->fetches)
 		make_data(test, number);
 	else if (test->parameters.verify)
-		memset(test->control->private.start, 0, test->parameters.size);
+		memset(test->control->private.start,
+			test->parameters.operation->atomic ? UINT8_MAX : 0, test->parameters.size);
 }
 
 /*
@@ -320,7 +328,7 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 	struct form form;
 	int checked;
 
-	if (test->server && parameters->reads)
+	if (test->server && parameters->operation->fetches)
 		return parameters->wait == TEST_EVENT ? 0 : spin_for_end(test);
 	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.sge);
 	if (test->server)
@@ -332,10 +340,11 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 		/* Excludes the time spent on verification between two operations. */
 		if (parameters->verify || number == 0)
 			begin = test_now();
-		if (parameters->reads ? read_once(test, &form, number, &end)
-				      : ping(test, &form, number, &end))
+		if (parameters->operation->fetches ? read_once(test, &form, number, &end)
+						   : ping(test, &form, number, &end))
 			return -1;
-		histogram_add(latency, parameters->reads ? end - begin : (end - begin) / 2);
+		histogram_add(
+			latency, parameters->operation->fetches ? end - begin : (end - begin) / 2);
 		test->operations++;
 		checked = perf_test_check_due(test, end);
 		if (checked < 0)
@@ -343,5 +352,5 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 		begin = checked ? test_now() : end;
 		test->stopped = test->operations == parameters->operations || end >= test->end;
 	}
-	return parameters->reads ? 0 : settle(test);
+	return parameters->operation->fetches ? 0 : settle(test);
 }

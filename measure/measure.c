@@ -82,7 +82,7 @@ static int choose_wait(struct measurement *measurement)
 	measurement->wait = parameters.wait;
 	if (measure->poll != POLL_AUTO)
 		return 0;
-	if (measure->latency && !parameters.reads && !immediate) {
+	if (measure->latency && !parameters.operation->fetches && !immediate) {
 		measurement->wait = TEST_SPIN;
 		why = "iWARP cannot wait for an event here";
 	} else if (measure->latency) {
@@ -242,13 +242,42 @@ static int check_expectation(struct measurement *measurement)
 		facts_shown(theirs, "driver"), facts_shown(theirs, "rate"));
 }
 
+/* True if these facts of an end name the operation. Releases without atomic operations say none. */
+static bool has_operation(const struct facts *facts, const struct test_operation *operation)
+{
+	const char *names = facts_value(facts, "operations");
+
+	return !operation->atomic || (names && strstr(names, operation->name));
+}
+
+/* Fails unless both ends support the operation. */
+static int check_operation(struct measurement *measurement)
+{
+	const struct test_operation *operation = measurement->options->operation;
+	bool here = has_operation(&measurement->ours, operation);
+	const struct facts *lacking = here ? &measurement->theirs : &measurement->ours;
+	const char *host = here ? measurement->options->host : "this host";
+
+	if (here && has_operation(&measurement->theirs, operation))
+		return 0;
+	if (!facts_value(lacking, "operations"))
+		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+			HOST_NO_OPERATION, "ibv_query_device",
+			"rdma-server %s of %s supports only write and read",
+			facts_shown(lacking, "version"), host);
+	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+		HOST_NO_OPERATION, "ibv_query_device",
+		"%s of %s has no atomic operations: its atomic_cap is IBV_ATOMIC_NONE",
+		facts_shown(lacking, "device"), host);
+}
+
 static int measure_all(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
 	struct measured measured;
 	struct test_parameters parameters;
 
-	if (prepare(measurement) || check_expectation(measurement))
+	if (prepare(measurement) || check_operation(measurement) || check_expectation(measurement))
 		return -1;
 	if (choose_wait(measurement))
 		return -1;

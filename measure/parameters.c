@@ -43,7 +43,7 @@ static void choose_depth(const struct measurement *measurement, struct test_para
 	if (!measurement->options->depth && fitting < parameters->depth &&
 		!measurement->options->measure.latency)
 		parameters->depth = fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
-	if (parameters->reads && parameters->depth > most)
+	if (parameters->operation->fetches && parameters->depth > most)
 		parameters->depth = most;
 	parameters->slots = 1;
 	if (!parameters->verify || measurement->options->measure.latency)
@@ -61,7 +61,7 @@ void parameters_choose(
 	*parameters = (struct test_parameters){
 		.kind = measure->latency ? TEST_LATENCY : TEST_BANDWIDTH,
 		.wait = measure->poll == POLL_SPIN ? TEST_SPIN : TEST_EVENT,
-		.reads = measurement->options->mode->reads,
+		.operation = measurement->options->operation,
 		.direction = measure->bidirectional ? TEST_BOTH : TEST_CLIENT,
 		.verify = measure->verify,
 		.size = (uint32_t)size,
@@ -90,7 +90,7 @@ static unsigned long path_mtu(const struct measurement *measurement)
 bool parameters_need_immediate(
 	const struct measurement *measurement, const struct test_parameters *parameters)
 {
-	return parameters->kind == TEST_LATENCY && !parameters->reads &&
+	return parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
 	       parameters->wait == TEST_SPIN && parameters->size > path_mtu(measurement) &&
 	       measurement->threads.members[0].control.device.traits->immediate;
 }

@@ -3,6 +3,7 @@
  * pairs and memory belong to the control connection; the thread that runs the test uses them.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "measure/perf-test.h"
 #include "protocol/little-endian.h"
@@ -55,10 +56,12 @@ bool perf_test_can(const struct perf_test *test, const struct test_parameters *p
 {
 	uint64_t memory = test_parameters_memory(parameters);
 
-	if (parameters->kind == TEST_LATENCY && !parameters->reads &&
+	if (parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
 		test->depth < PERF_TEST_OUTSTANDING_MAX)
 		return false;
 	if (test_parameters_immediate(parameters) && !test->control->device.traits->immediate)
+		return false;
+	if (parameters->operation->atomic && !device_has_atomics(&test->control->device))
 		return false;
 	return parameters->queue_pairs <= test->queue_pair_count &&
 	       parameters->depth <= test->depth && memory <= test->control->private.size &&
@@ -80,10 +83,47 @@ uint64_t perf_test_seed(const struct perf_test *test, const struct test_queue_pa
 
 static enum ibv_wr_opcode opcode_of(const struct test_parameters *parameters)
 {
-	if (parameters->reads)
-		return IBV_WR_RDMA_READ;
+	static const enum ibv_wr_opcode opcodes[TEST_OPERATIONS] = {
+		[TEST_WRITE] = IBV_WR_RDMA_WRITE,
+		[TEST_READ] = IBV_WR_RDMA_READ,
+		[TEST_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		[TEST_COMPARE_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
+	};
+
 	return test_parameters_immediate(parameters) ? IBV_WR_RDMA_WRITE_WITH_IMM
-						     : IBV_WR_RDMA_WRITE;
+						     : opcodes[parameters->operation->number];
+}
+
+/*
+ * Each queue pair has a counter in the other side's memory, where its first slot begins, and each
+ * operation increases it by 1. So an operation fetches its own number.
+ */
+void perf_test_number_atomic(const struct perf_test *test, const struct test_queue_pair *queue_pair,
+	uint64_t number, struct ibv_send_wr *request)
+{
+	bool adds = test->parameters.operation->number == TEST_FETCH_ADD;
+
+	request->wr.atomic.remote_addr = test->control->peer_address + queue_pair->offset;
+	request->wr.atomic.rkey = test->control->peer_rkey;
+	request->wr.atomic.compare_add = adds ? 1 : number;
+	request->wr.atomic.swap = number + 1;
+}
+
+void perf_test_clear_counters(struct perf_test *test)
+{
+	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++)
+		memset(test->control->offered.start + test->queue_pairs[i].offset, 0,
+			TEST_ATOMIC_SIZE);
+}
+
+bool perf_test_counted_right(
+	const struct perf_test *test, const struct test_queue_pair *queue_pair, uint64_t number)
+{
+	uint64_t fetched;
+
+	memcpy(&fetched, test->control->private.start + perf_test_offset(test, queue_pair, number),
+		sizeof(fetched));
+	return fetched == number;
 }
 
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
@@ -102,12 +142,14 @@ void perf_test_describe(const struct perf_test *test, const struct test_queue_pa
 		.sg_list = sge,
 		.num_sge = 1,
 		.opcode = opcode_of(parameters),
-		.send_flags =
-			!parameters->reads && parameters->size <= queue_pair->pair->size.inline_max
-				? IBV_SEND_INLINE
-				: 0,
+		.send_flags = !parameters->operation->fetches &&
+					      parameters->size <= queue_pair->pair->size.inline_max
+				      ? IBV_SEND_INLINE
+				      : 0,
 		.wr.rdma = {control->peer_address + offset, control->peer_rkey},
 	};
+	if (parameters->operation->atomic)
+		perf_test_number_atomic(test, queue_pair, number, request);
 }
 
 int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,
@@ -178,7 +220,8 @@ static bool server_waits(const struct perf_test *test)
 
 	if (test->server)
 		return false;
-	return parameters->kind == TEST_LATENCY ? parameters->reads : !parameters->verify;
+	return parameters->kind == TEST_LATENCY ? parameters->operation->fetches
+						: !test_parameters_notices(parameters);
 }
 
 static int timed_out(struct perf_test *test)

@@ -5,7 +5,8 @@
  * its attributes.
  *
  * WRITEs copy the local region `private` to the remote region `offered`; READs copy the remote
- * `offered` to the local `private`. Each queue pair uses its own part of these regions, divided
+ * `offered` to the local `private`, and atomic operations change the former and fetch into the
+ * latter. Each queue pair uses its own part of these regions, divided
  * into the number of slots in the parameters; its operations use the slots in turn.
  *
  * If data is verified, the ends report their progress in notices, which are 8-byte messages. Waits
@@ -151,6 +152,17 @@ int perf_test_check_idle(struct perf_test *test, deadline_t *deadline);
  */
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, struct ibv_send_wr *request, struct ibv_sge *sge);
+
+/* Sets what differs between the work requests of atomic operations. */
+void perf_test_number_atomic(const struct perf_test *test, const struct test_queue_pair *queue_pair,
+	uint64_t number, struct ibv_send_wr *request);
+
+/* Sets the counters in `offered` to 0, before a test of atomic operations. */
+void perf_test_clear_counters(struct perf_test *test);
+
+/* True if the atomic operation with this number fetched what the one before it had left. */
+bool perf_test_counted_right(
+	const struct perf_test *test, const struct test_queue_pair *queue_pair, uint64_t number);
 
 /* Posts a list of work requests of one kind. */
 int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,

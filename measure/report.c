@@ -260,7 +260,7 @@ struct json_object *measurement_document(const struct measurement *measurement, 
 	};
 	struct json_object *object = envelope_json(&envelope);
 
-	document_add_text(object, "mode", options->mode->name);
+	document_add_text(object, "mode", options->operation->name);
 	document_add_text(object, "host", options->host);
 	document_add_number(object, "port", options->port);
 	document_add(object, "asked", asked_json(options));

@@ -121,7 +121,7 @@ static void put_end(char end[END_SIZE], const char *host, const struct facts *fa
 void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE])
 {
 	const struct options *options = measurement->options;
-	bool both = options->measure.bidirectional, reads = options->mode->reads;
+	bool both = options->measure.bidirectional, fetches = options->operation->fetches;
 	char here[END_SIZE], there[END_SIZE], date[32] = "";
 	struct tm local;
 
@@ -129,9 +129,9 @@ void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE
 	put_end(there, options->host, &measurement->theirs);
 	if (localtime_r(&measurement->start, &local))
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M:%S", &local);
-	snprintf(title, SCREEN_TITLE, "%s %s %s %s %s %s%s", reads ? "READ" : "WRITE",
+	snprintf(title, SCREEN_TITLE, "%s %s %s %s %s %s%s", options->operation->word,
 		options->measure.latency ? "latency" : "bandwidth", both ? "between" : "from",
-		reads ? there : here, both ? "and" : "to", reads ? here : there, date);
+		fetches ? there : here, both ? "and" : "to", fetches ? here : there, date);
 }
 
 /* Prints how many threads and queue pairs measure, unless it is one. */

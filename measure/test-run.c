@@ -18,7 +18,7 @@ static void begin_queue_pairs(struct perf_test *test)
 			 * WRITE targets are initially free; READ sources must first be filled by
 			 * the peer.
 			 */
-			.allowed = parameters->reads ? 0 : parameters->slots,
+			.allowed = parameters->operation->fetches ? 0 : parameters->slots,
 		};
 	}
 }
@@ -28,12 +28,14 @@ void test_run_begin(
 {
 	test->parameters = *parameters;
 	test->initiates = parameters->direction != (test->server ? TEST_CLIENT : TEST_SERVER);
-	test->serves = parameters->verify &&
+	test->serves = test_parameters_notices(parameters) &&
 		       parameters->direction != (test->server ? TEST_SERVER : TEST_CLIENT);
 	test->started = test->stopped = test->end_received = false;
 	test->operations = test->wrong = test->wrong_offset = test->last = 0;
 	test->timeout = timeout;
 	begin_queue_pairs(test);
+	if (parameters->operation->atomic)
+		perf_test_clear_counters(test);
 	if (parameters->kind == TEST_LATENCY)
 		latency_prepare(test);
 }

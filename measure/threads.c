@@ -137,8 +137,8 @@ static int check_traits(struct test_threads *threads)
 	const struct device_traits *traits = threads->members[0].control.device.traits;
 	const char *option;
 
-	if (measure->latency && !threads->options->mode->reads && measure->poll == POLL_EVENT &&
-		!traits->immediate)
+	if (measure->latency && !threads->options->operation->fetches &&
+		measure->poll == POLL_EVENT && !traits->immediate)
 		option = "--poll event";
 	else if (measure->queue_pairs > 1 && !traits->own_queue_pairs)
 		option = "--qps";

@@ -5,9 +5,9 @@
 #include "protocol/mode.h"
 
 static const struct mode modes[MODE_COUNT] = {
-	[MODE_WRITE] = {MODE_WRITE, "write", "WRITE", .tutorial = true, .measured = true,
-		.takes_files = true, .doing = "writing message to"},
-	[MODE_READ] = {MODE_READ, "read", "READ", .reads = true, .tutorial = true, .measured = true,
+	[MODE_WRITE] = {MODE_WRITE, "write", "WRITE", .tutorial = true, .takes_files = true,
+		.doing = "writing message to"},
+	[MODE_READ] = {MODE_READ, "read", "READ", .reads = true, .tutorial = true,
 		.doing = "reading message from"},
 	[MODE_SEND] = {MODE_SEND, "send", "SEND", .takes_files = true,
 		.doing = "sending message to"},

@@ -26,7 +26,6 @@ struct mode {
 	const char *operation;   /* that moves the data, as people write it: "WRITE" */
 	bool reads;              /* data moves by RDMA READ, so READs must be allowed */
 	bool tutorial;           /* tutorial programs have this mode */
-	bool measured;           /* bandwidth and latency measure its operation */
 	bool takes_files;        /* the command line may name files to send before HOST */
 	const char *doing;       /* phrase of the tutorial's output: "writing message to" ... */
 };

@@ -9,7 +9,7 @@
 enum {
 	AT_KIND = 0,
 	AT_WAIT = 2,
-	AT_READS = 4,
+	AT_OPERATION = 4,
 	AT_DIRECTION = 5,
 	AT_VERIFY = 6,
 	AT_SIZE = 8,
@@ -27,7 +27,7 @@ void test_parameters_encode(
 	memset(buffer, 0, TEST_PARAMETERS_SIZE);
 	le_put16(buffer + AT_KIND, (uint16_t)parameters->kind);
 	le_put16(buffer + AT_WAIT, (uint16_t)parameters->wait);
-	buffer[AT_READS] = parameters->reads;
+	buffer[AT_OPERATION] = (uint8_t)parameters->operation->number;
 	buffer[AT_DIRECTION] = (uint8_t)parameters->direction;
 	buffer[AT_VERIFY] = parameters->verify;
 	le_put32(buffer + AT_SIZE, parameters->size);
@@ -47,8 +47,30 @@ bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
 
 bool test_parameters_immediate(const struct test_parameters *parameters)
 {
-	return parameters->kind == TEST_LATENCY && !parameters->reads &&
+	return parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
 	       parameters->wait != TEST_SPIN;
+}
+
+bool test_parameters_notices(const struct test_parameters *parameters)
+{
+	/* Only the initiator of an atomic operation compares what it fetches. */
+	return parameters->verify && parameters->kind == TEST_BANDWIDTH &&
+	       !parameters->operation->atomic;
+}
+
+/*
+ * True if the parameters suit the operation. What an atomic operation fetches stays in its slot until
+ * it is verified.
+ */
+static bool suits(const struct test_parameters *parameters)
+{
+	if (!parameters->operation)
+		return false;
+	if (!parameters->operation->atomic)
+		return true;
+	return parameters->size == TEST_ATOMIC_SIZE &&
+	       (!parameters->verify || parameters->kind == TEST_LATENCY ||
+		       parameters->slots == parameters->depth);
 }
 
 static bool is_possible(const struct test_parameters *parameters)
@@ -56,7 +78,7 @@ static bool is_possible(const struct test_parameters *parameters)
 	return parameters->kind < TEST_KINDS && parameters->wait < TEST_WAITS &&
 	       parameters->direction <
 		       (parameters->kind == TEST_LATENCY ? TEST_BOTH : TEST_DIRECTIONS) &&
-	       parameters->size > 0 &&
+	       suits(parameters) && parameters->size > 0 &&
 	       test_shape_is_possible(parameters->queue_pairs, parameters->depth) &&
 	       parameters->slots > 0 && parameters->slots <= parameters->depth &&
 	       (parameters->operations > 0 || parameters->milliseconds > 0);
@@ -72,7 +94,7 @@ int test_parameters_decode(struct test_parameters *parameters, const void *buffe
 		.kind = (enum test_kind)le_get16(bytes + AT_KIND),
 		.wait = (enum test_wait)le_get16(bytes + AT_WAIT),
 		.direction = (enum test_direction)bytes[AT_DIRECTION],
-		.reads = bytes[AT_READS] == 1,
+		.operation = test_operation_by_number(bytes[AT_OPERATION]),
 		.verify = bytes[AT_VERIFY] == 1,
 		.size = le_get32(bytes + AT_SIZE),
 		.queue_pairs = le_get32(bytes + AT_QUEUE_PAIRS),

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/test-operation.h"
+
 #define TEST_PARAMETERS_SIZE 64
 #define TEST_RESULT_SIZE     64
 
@@ -44,8 +46,8 @@ struct test_parameters {
 	enum test_kind kind;
 	enum test_wait wait;
 	enum test_direction direction;
-	bool reads;            /* READs, otherwise WRITEs */
-	bool verify;           /* compare every byte of every operation with a pattern */
+	const struct test_operation *operation;
+	bool verify;           /* compare every byte of every operation with what is expected */
 	uint32_t size;         /* bytes per operation, not 0 */
 	uint32_t queue_pairs;  /* at least 1 */
 	uint32_t depth;        /* operations in flight on each queue pair, at least 1 */
@@ -54,6 +56,9 @@ struct test_parameters {
 	uint32_t milliseconds; /* the time limit if operations is 0 */
 	uint64_t seed;         /* of the patterns */
 };
+
+/* True if both ends verify the data, and report their progress to each other in notices. */
+bool test_parameters_notices(const struct test_parameters *parameters);
 
 /* True if the WRITEs of this test carry immediate data, which arrives after all other data. */
 bool test_parameters_immediate(const struct test_parameters *parameters);

@@ -700,7 +700,7 @@ static void pass_on(void *user, const struct control_session_state *state)
 
 	/* The tests of a diagnosis are too short to be seen. */
 	if (strcmp(state->kind, "measurement") == 0 && state->test.size > 0) {
-		client.mode = state->test.reads ? "read" : "write";
+		client.mode = state->test.operation->name;
 		client.test = state->test.kind == TEST_LATENCY ? "latency" : "bandwidth";
 		client.size = state->test.size;
 		client.progress.moved = state->moved;

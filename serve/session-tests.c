@@ -51,7 +51,7 @@ void session_tests_text(const struct session_tests *tests, char text[SESSION_TES
 	bool latency = tests->last.kind == TEST_LATENCY;
 	char number[UNITS_TEXT];
 
-	snprintf(text, SESSION_TESTS_TEXT, "%s %s, ", tests->last.reads ? "READ" : "WRITE",
+	snprintf(text, SESSION_TESTS_TEXT, "%s %s, ", tests->last.operation->word,
 		latency ? "latency" : "bandwidth");
 	append_size(text, tests->smallest);
 	if (tests->largest > tests->smallest) {

@@ -194,6 +194,11 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 	return -1;
 }
 
+bool device_has_atomics(const struct device *device)
+{
+	return device->attributes.atomic_cap != IBV_ATOMIC_NONE;
+}
+
 void device_close(struct device *device)
 {
 	if (device->channel)

@@ -360,6 +360,29 @@ refused() {
 	has "$ERR" 'bandwidth is a command'
 }
 
+@test "atomic operations: measured and verified, and refused without them" {
+	start_server any
+	if iwarp; then
+		expect 3 client bandwidth fetch-add "$ADDRESS" "$PORT"
+		has "$ERR" "the operation is not supported at both ends ($VM_DEVICE of this host has no atomic operations: its atomic_cap is IBV_ATOMIC_NONE)"
+		one_line "$ERR"
+		stop_server
+		return
+	fi
+	for MODE in fetch-add compare-swap; do
+		document 0 bandwidth --verify --iterations 500 --qps 3
+		assert_json ".mode == \"$MODE\" and .results[0].size_bytes == 8 and .results[0].operations == 1500"
+		document 0 bandwidth --verify --bidirectional --duration 0.3
+		document 0 latency --verify --iterations 300
+		expect 0 client bandwidth $MODE --warm-up 0 --threads 2 --duration 0.2 "$ADDRESS" "$PORT"
+		has "$OUT" '^best rate: [0-9.]* MB/s at size 8$'
+		expect 2 client bandwidth $MODE --size 16 "$ADDRESS" "$PORT"
+		has "$ERR" "$MODE always has 8 bytes; --size must be 8"
+	done
+	stop_server
+	has "$LOG" '^measurement by .*fetch-and-add bandwidth, 8, '
+}
+
 @test "iWARP refuses several queue pairs, and events in a latency test of WRITEs" {
 	local status=0 reply='done' MODE=write KIND=measurement
 	! iwarp || status=1 reply=refused

@@ -147,6 +147,28 @@ static bool send_message(struct fixture_qp *qp, const struct fixture_send *send)
 	return deliver(qp->peer, send, false);
 }
 
+static bool is_atomic(const struct ibv_send_wr *request)
+{
+	return request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+	       request->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+}
+
+/* Changes the remote counter and fetches what it was. */
+static void change(const struct ibv_send_wr *request, uint8_t *remote, uint8_t *ours)
+{
+	uint64_t before, after;
+
+	memcpy(&before, remote, sizeof(before));
+	after = before;
+	if (request->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		after += request->wr.atomic.compare_add;
+	else if (before == request->wr.atomic.compare_add)
+		after = request->wr.atomic.swap;
+	if (!has_fault(LOST))
+		memcpy(remote, &after, sizeof(after));
+	copy(ours, (const uint8_t *)&before, sizeof(before));
+}
+
 /* Executes a work request of the send queue. Returns false if it cannot proceed yet. */
 static bool execute(struct fixture_qp *qp, struct fixture_send *send)
 {
@@ -172,6 +194,8 @@ static bool execute(struct fixture_qp *qp, struct fixture_send *send)
 			ours = send->bytes;
 		if (has_fault(REFUSED))
 			completion.status = IBV_WC_REM_ACCESS_ERR;
+		else if (is_atomic(request))
+			change(request, remote, ours);
 		else if (request->opcode == IBV_WR_RDMA_READ)
 			copy(ours, remote, send->piece.length);
 		else
@@ -298,6 +322,12 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 
 		/* Counts unsignaled work requests as well, as the program does. */
 		assert_true(qp->posted - qp->done < qp->most);
+		if (is_atomic(request)) {
+			assert_int_equal(request->sg_list->length, 8);
+			assert_int_equal(request->wr.atomic.remote_addr % 8, 0);
+			assert_int_not_equal(
+				perf_test_device.personality->transport, IBV_TRANSPORT_IWARP);
+		}
 		assert_true(request->opcode != IBV_WR_RDMA_WRITE_WITH_IMM ||
 			    perf_test_device.personality->transport != IBV_TRANSPORT_IWARP);
 		check_like_siw(qp, request);
@@ -472,6 +502,9 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attrib
 		.vendor_id = perf_test_device.personality->vendor,
 		.max_qp_rd_atom = perf_test_device.personality->reads_answered,
 		.max_qp_init_rd_atom = perf_test_device.personality->reads_asked,
+		.atomic_cap = perf_test_device.personality->transport == IBV_TRANSPORT_IWARP
+				      ? IBV_ATOMIC_NONE
+				      : IBV_ATOMIC_HCA,
 	};
 	return 0;
 }

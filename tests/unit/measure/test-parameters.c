@@ -32,7 +32,7 @@ static void only_latency_that_waits_or_must_uses_immediate_data(void **state)
 			.control = &control,
 			.parameters = {.kind = cases[i].kind,
 				.wait = cases[i].wait,
-				.reads = cases[i].reads,
+				.operation = &test_operations[cases[i].reads],
 				.size = 8,
 				.slots = 1},
 			.queue_pairs = {{.pair = &pair}},
@@ -80,15 +80,27 @@ static void spinning_on_several_packets_needs_immediate_data(void **state)
 		{"4096", "1024", 8192, false, false},
 	};
 	static const struct test_parameters others[] = {
-		{.size = 8192, .kind = TEST_LATENCY, .wait = TEST_SPIN, .reads = true},
-		{.size = 8192, .kind = TEST_LATENCY, .wait = TEST_EVENT},
-		{.size = 8192, .kind = TEST_BANDWIDTH, .wait = TEST_SPIN},
+		{.size = 8192,
+			.kind = TEST_LATENCY,
+			.wait = TEST_SPIN,
+			.operation = &test_operations[TEST_READ]},
+		{.size = 8192,
+			.kind = TEST_LATENCY,
+			.wait = TEST_EVENT,
+			.operation = &test_operations[TEST_WRITE]},
+		{.size = 8192,
+			.kind = TEST_BANDWIDTH,
+			.wait = TEST_SPIN,
+			.operation = &test_operations[TEST_WRITE]},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct test_parameters parameters = {
-			.size = cases[i].size, .kind = TEST_LATENCY, .wait = TEST_SPIN};
+			.operation = &test_operations[TEST_WRITE],
+			.size = cases[i].size,
+			.kind = TEST_LATENCY,
+			.wait = TEST_SPIN};
 
 		assert_int_equal(needs_immediate(cases[i].ours, cases[i].theirs, cases[i].immediate,
 					 &parameters),
@@ -124,14 +136,13 @@ static void the_depth_is_limited(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct device_traits traits = {.limits_reads = cases[i].limits};
-		const struct mode mode = {.reads = cases[i].reads};
 		struct measurement *measurement = calloc(1, sizeof(*measurement));
 		struct control *control;
 		struct options options = cases[i].options;
 		struct test_parameters parameters;
 
 		assert_non_null(measurement);
-		options.mode = &mode;
+		options.operation = &test_operations[cases[i].reads];
 		options.measure.queue_pairs = 1;
 		measurement->options = &options;
 		control = &measurement->threads.members[0].control;

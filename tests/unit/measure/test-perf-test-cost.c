@@ -10,7 +10,7 @@ static struct histogram latency;
 static struct test_parameters parameters_of(bool reads, uint32_t size, uint32_t depth)
 {
 	return (struct test_parameters){
-		.reads = reads,
+		.operation = test_operation_by_number(reads),
 		.size = size,
 		.queue_pairs = 1,
 		.depth = depth,

@@ -212,6 +212,7 @@ static void measure(const struct personality *personality, enum test_kind kind, 
 		.direction = TEST_CLIENT,
 		.verify = verify,
 		.size = 1000,
+		.operation = &test_operations[TEST_WRITE],
 		.queue_pairs = kind == TEST_LATENCY ? 1 : count,
 		.depth = kind == TEST_LATENCY ? 1 : DEPTH,
 		.slots = verify ? DEPTH : 1,
@@ -223,12 +224,19 @@ static void measure(const struct personality *personality, enum test_kind kind, 
 	if (test_run_connect(test, count, soon()))
 		fail_msg("%s: %s", ends->client->failure.call, ends->client->failure.evidence);
 	run_both(test, &parameters);
-	parameters.reads = true;
+	parameters.operation = &test_operations[TEST_READ];
 	run_both(test, &parameters);
 	if (kind == TEST_BANDWIDTH) {
 		parameters.direction = TEST_BOTH;
 		run_both(test, &parameters);
-		parameters.reads = false;
+		parameters.operation = &test_operations[TEST_WRITE];
+		run_both(test, &parameters);
+		parameters.direction = TEST_CLIENT;
+	}
+	parameters.size = TEST_ATOMIC_SIZE;
+	for (unsigned int i = TEST_FETCH_ADD;
+		i < TEST_OPERATIONS && device_has_atomics(&ends->client->device); i++) {
+		parameters.operation = &test_operations[i];
 		run_both(test, &parameters);
 	}
 	stop(ends);
@@ -254,7 +262,7 @@ static void secret(const struct personality *personality)
 	struct secret *shared = make_secret('a');
 	struct ends *ends = start_with(personality, HELLO_MEASUREMENT, 1, shared);
 	const struct test_parameters parameters = {
-		.reads = true,
+		.operation = &test_operations[TEST_READ],
 		.verify = true,
 		.size = 1000,
 		.queue_pairs = 1,
@@ -289,7 +297,7 @@ static void keepalives(const struct personality *personality)
 {
 	struct ends *ends = start(personality, HELLO_MEASUREMENT, 1);
 	struct perf_test *test = &ends->diagnosis.test;
-	struct test_parameters parameters = {.reads = true,
+	struct test_parameters parameters = {.operation = &test_operations[TEST_READ],
 		.size = 1,
 		.queue_pairs = 1,
 		.depth = 1,
@@ -507,7 +515,7 @@ static void stop_server(const struct personality *personality)
 		perf_test_init(test, ends->client, DEPTH, false);
 		assert_int_equal(test_run_connect(test, 1, soon()), 0);
 		parameters.kind = i & 1 ? TEST_LATENCY : TEST_BANDWIDTH;
-		parameters.reads = i & 2;
+		parameters.operation = &test_operations[i >> 1 & 1];
 		/* iWARP has no immediate data, which waking for a WRITE takes. */
 		parameters.wait = i & 4 && personality->transport == IBV_TRANSPORT_IB ? TEST_EVENT
 										      : TEST_SPIN;

@@ -35,7 +35,7 @@ static void make(bool of_latency, bool bidirectional)
 	setenv("TZ", "UTC", 1);
 	memset(&measurement, 0, sizeof(measurement));
 	options = (struct options){
-		.mode = mode_by_name("write"),
+		.operation = &test_operations[TEST_WRITE],
 		.host = "it's",
 		.measure = {.bandwidth = !of_latency,
 			.latency = of_latency,

@@ -19,7 +19,7 @@ static struct counters counters = {
 static struct options options_of(bool of_latency)
 {
 	return (struct options){
-		.mode = mode_by_name("write"),
+		.operation = &test_operations[TEST_WRITE],
 		.host = "host\x01",
 		.port = 7471,
 		.timeout = 10000,

@@ -12,12 +12,12 @@ static struct measurement measurement;
 static struct options options;
 
 /* Two hosts with the same kind of adapter. 2026-11-26 20:01:07 UTC. */
-static void make(bool of_latency, const char *mode)
+static void make(bool of_latency, const char *operation)
 {
 	setenv("TZ", "UTC", 1);
 	memset(&measurement, 0, sizeof(measurement));
 	options = (struct options){
-		.mode = mode_by_name(mode),
+		.operation = test_operation_by_name(operation),
 		.host = "10.77.0.1",
 		.measure = {.bandwidth = !of_latency, .latency = of_latency, .unit = UNIT_MB},
 	};

@@ -8,7 +8,7 @@
 static const struct test_parameters full = {
 	.kind = TEST_BANDWIDTH,
 	.wait = TEST_SPIN,
-	.reads = true,
+	.operation = &test_operations[TEST_READ],
 	.direction = TEST_SERVER,
 	.verify = true,
 	.size = 0x01020304,
@@ -29,7 +29,7 @@ static void assert_same(const struct test_parameters *got, const struct test_par
 {
 	assert_int_equal(got->kind, wanted->kind);
 	assert_int_equal(got->wait, wanted->wait);
-	assert_int_equal(got->reads, wanted->reads);
+	assert_ptr_equal(got->operation, wanted->operation);
 	assert_int_equal(got->direction, wanted->direction);
 	assert_int_equal(got->verify, wanted->verify);
 	assert_int_equal(got->size, wanted->size);
@@ -61,25 +61,47 @@ static void survives_encoding(void **state)
 	assert_same(&back, &full);
 }
 
-/* Tests each flag separately; 1 is true, every other value is false. */
-static void decodes_each_flag_independently(void **state)
+/* 1 is true, every other value is false. */
+static void decodes_the_flag(void **state)
 {
 	static const uint8_t values[] = {0, 1, 2, 3, 255};
 
 	(void)state;
-	for (size_t at = 4; at <= 6; at += 2)
-		for (size_t i = 0; i < COUNT(values); i++) {
+	for (size_t i = 0; i < COUNT(values); i++) {
+		uint8_t bytes[TEST_PARAMETERS_SIZE];
+		struct test_parameters parameters;
+
+		memcpy(bytes, full_bytes, TEST_PARAMETERS_SIZE);
+		bytes[6] = values[i];
+		assert_int_equal(
+			test_parameters_decode(&parameters, bytes, TEST_PARAMETERS_SIZE), 0);
+		assert_int_equal(parameters.verify, values[i] == 1);
+	}
+}
+
+/* Unknown operations are refused, and atomic ones that do not have 8 bytes or lack a slot. */
+static void decodes_the_operation(void **state)
+{
+	(void)state;
+	for (unsigned int number = 0; number < 256; number++)
+		for (unsigned int i = 0; i < 6; i++) {
+			const struct test_operation *operation = test_operation_by_number(number);
+			unsigned int size = 7 + i / 2;
+			bool verify = i & 1, fits = size == 8 && !verify;
+			bool valid = operation && (!operation->atomic || fits);
 			uint8_t bytes[TEST_PARAMETERS_SIZE];
 			struct test_parameters parameters;
 
 			memcpy(bytes, full_bytes, TEST_PARAMETERS_SIZE);
-			bytes[4] = bytes[6] = 0;
-			bytes[at] = values[i];
+			bytes[4] = (uint8_t)number;
+			bytes[6] = verify;
+			memset(bytes + 8, 0, 4);
+			bytes[8] = (uint8_t)size;
 			assert_int_equal(
 				test_parameters_decode(&parameters, bytes, TEST_PARAMETERS_SIZE),
-				0);
-			assert_int_equal(parameters.reads, at == 4 && values[i] == 1);
-			assert_int_equal(parameters.verify, at == 6 && values[i] == 1);
+				valid ? 0 : -EPROTO);
+			if (valid)
+				assert_ptr_equal(parameters.operation, operation);
 		}
 }
 
@@ -289,7 +311,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matches_the_protocol_layout),
 		cmocka_unit_test(survives_encoding),
-		cmocka_unit_test(decodes_each_flag_independently),
+		cmocka_unit_test(decodes_the_flag),
+		cmocka_unit_test(decodes_the_operation),
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_parameters),
 		cmocka_unit_test(a_latency_test_has_one_direction),

@@ -8,7 +8,8 @@ static const struct test_result nothing = {0};
 
 static struct test_parameters test_of(enum test_kind kind, bool reads, uint32_t size)
 {
-	return (struct test_parameters){.kind = kind, .reads = reads, .size = size};
+	return (struct test_parameters){
+		.kind = kind, .operation = test_operation_by_number(reads), .size = size};
 }
 
 static void assert_text(const struct session_tests *tests, const char *wanted)
