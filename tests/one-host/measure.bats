@@ -371,7 +371,7 @@ refused() {
 	fi
 	for MODE in fetch-add compare-swap; do
 		document 0 bandwidth --verify --iterations 500 --qps 3
-		assert_json ".mode == \"$MODE\" and .results[0].size_bytes == 8 and .results[0].operations == 1500"
+		assert_json ".mode == \"$MODE\" and .results[0].size_bytes == 8 and .results[0].here.operations == 1500"
 		document 0 bandwidth --verify --bidirectional --duration 0.3
 		document 0 latency --verify --iterations 300
 		expect 0 client bandwidth $MODE --warm-up 0 --threads 2 --duration 0.2 "$ADDRESS" "$PORT"
