@@ -126,7 +126,8 @@ static void add_operations(struct facts *facts, const struct device *device)
 		const struct test_operation *operation = test_operation_by_number(i);
 
 		if (!operation->atomic || device_has_atomics(device))
-			text_append(names, sizeof(names), "%s%s", *names ? " " : "", operation->name);
+			text_append(
+				names, sizeof(names), "%s%s", *names ? " " : "", operation->name);
 	}
 	facts_add(facts, "operations", "%s", names);
 }

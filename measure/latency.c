@@ -1,6 +1,7 @@
 /*
- * Latency test: one operation at a time. A READ or an atomic operation ends with its completion. A WRITE ends when the
- * peer's reply, also a WRITE, arrives; half of that time is the one-way latency.
+ * Latency test: one operation at a time. A READ or an atomic operation ends with its completion. A
+ * WRITE ends when the peer's reply, also a WRITE, arrives; half of that time is the one-way
+ * latency.
  *
  * A spinning end polls the last byte of the data, which contains the operation's number. If the
  * data takes several packets, no specification promises that the last byte arrives last: packets

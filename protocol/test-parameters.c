@@ -59,8 +59,8 @@ bool test_parameters_notices(const struct test_parameters *parameters)
 }
 
 /*
- * True if the parameters suit the operation. What an atomic operation fetches stays in its slot until
- * it is verified.
+ * True if the parameters suit the operation. What an atomic operation fetches stays in its slot
+ * until it is verified.
  */
 static bool suits(const struct test_parameters *parameters)
 {

@@ -146,7 +146,7 @@ static void read_parameters(uint8_t text[TEST_PARAMETERS_SIZE])
 	struct test_parameters some = {
 		.kind = how & 1,
 		.wait = how >> 1 & 1,
-		.reads = how & 4,
+		.operation = test_operation_by_number(how % TEST_OPERATIONS),
 		.direction = how >> 3 & 3,
 		.verify = how & 4,
 		.size = read_size(),
