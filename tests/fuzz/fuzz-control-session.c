@@ -84,8 +84,10 @@ void control_init(struct control *control, struct rdma_event_channel *events, st
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
 	fuzz_check(peer && role == SECRET_SERVER);
-	*control = (struct control){
-		.events = events, .id = id, .stop_fd = -1, .device.traits = &traits};
+	*control = (struct control){.events = events,
+		.id = id,
+		.stop_fd = -1,
+		.device = {.traits = &traits, .attributes.atomic_cap = IBV_ATOMIC_HCA}};
 	handshake_init(&control->handshake, secret, role);
 }
 
@@ -433,7 +435,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wakeup_queue wakeups;
 	struct exchange_settings settings = {
 		.output = &output, .wakeups = &wakeups, .timeout = 1000, .handshake_timeout = 1000};
-	struct rdma_cm_id id = {0};
+	struct ibv_device device = {.name = "fuzz0"};
+	struct ibv_context context = {.device = &device};
+	struct rdma_cm_id id = {.verbs = &context};
 	static const uint8_t hello_bytes[SECRET_HELLO_SIZE] = {0};
 	static const struct control_server server = {.mode = "any", .clients = 1, .most = 2};
 	struct rdma_cm_event request = {.id = &id};

@@ -78,10 +78,10 @@ static void check_words(
 			options->command == CLI_COMPARE
 				? options->files[i] && is_of_words(options->files[i], words, size)
 				: !options->files[i]);
-	fuzz_check(options->command == CLI_DIAGNOSE || options->command == CLI_EXPLAIN ||
-				   options->command == CLI_COMPARE
-			   ? !options->mode
-			   : options->mode && options->host);
+	fuzz_check(!options->mode == (options->command != CLI_EXCHANGE));
+	fuzz_check(!options->operation ==
+		   (options->command != CLI_BANDWIDTH && options->command != CLI_LATENCY));
+	fuzz_check(options->host || (!options->mode && !options->operation));
 	fuzz_check(options->command == CLI_SERVE || options->port > 0);
 	fuzz_check(!options->host || *options->host);
 }

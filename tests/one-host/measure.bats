@@ -380,7 +380,7 @@ refused() {
 		has "$ERR" "$MODE always has 8 bytes; --size must be 8"
 	done
 	stop_server
-	has "$LOG" '^measurement by .*fetch-and-add bandwidth, 8, '
+	has "$LOG" '^measurement by .*fetch-and-add bandwidth, 8 B, '
 }
 
 @test "iWARP refuses several queue pairs, and events in a latency test of WRITEs" {
