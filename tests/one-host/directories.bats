@@ -51,7 +51,7 @@ same_tree() {
 		mkdir "$DIR/in"
 		start_server --input "$DIR/from/tree/" --input "$DIR/from/file" --input "$DIR/from/empty file" --count 1 $mode
 		expect 0 client --json --output "$DIR/in/" $mode "$ADDRESS" "$PORT"
-		has "$OUT" '"name":"tree","path":"'"$DIR/in/tree"'","entries":3}}'
+		has "$OUT" '"name":"tree","path":"'"$DIR/in/tree"'","entries":3,'
 		server_exits 0
 		same_tree "$DIR/from" "$DIR/in"
 		rm -r "$DIR/in"
