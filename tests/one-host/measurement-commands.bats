@@ -81,6 +81,11 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:both=3
 	$READY begin:both=255
 	$READY begin:spin=3
+	$READY begin:read=2
+	$READY begin:read=3:size=16
+	$READY begin:read=2:size=8:verify
+	$READY begin:read=4
+	$READY begin:read=255
 	$READY begin:size=0
 	$READY begin:size=257
 	$READY begin:size=1025:slots=1
@@ -122,7 +127,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY command:counters receive command:counters receive command:end receive
 	$READY begin receive command:end receive command:end receive begin receive command:end receive
 	$READY begin receive begin:read receive begin:latency receive command:end receive
-	$READY begin:read=2:verify=3 receive command:end receive
+	$READY begin:verify=3 receive command:end receive
 	$READY begin:both receive keepalive command:facts receive command:end receive
 	$READY begin:both:spin receive keepalive begin:both receive keepalive command:counters receive command:end receive
 	$READY begin:latency receive command:facts receive command:end receive

@@ -61,8 +61,12 @@ static void set_field(uint8_t *parameters, const char *word, size_t length)
 void misbehaving_begin(struct peer *peer, const char *how)
 {
 	/* Fits our memory and the queue limits that we request by default. */
-	static const struct test_parameters usual = {
-		.size = 64, .queue_pairs = 1, .depth = 32, .slots = 4, .milliseconds = 60000};
+	static const struct test_parameters usual = {.operation = &test_operations[TEST_WRITE],
+		.size = 64,
+		.queue_pairs = 1,
+		.depth = 32,
+		.slots = 4,
+		.milliseconds = 60000};
 	uint8_t parameters[TEST_PARAMETERS_SIZE];
 	const char *word;
 	size_t length;
