@@ -4,7 +4,7 @@
 #include "protocol/test-operation.h"
 
 const struct test_operation test_operations[TEST_OPERATIONS] = {
-	[TEST_WRITE] = {TEST_WRITE, "write", "WRITE"},
+	[TEST_WRITE] = {.number = TEST_WRITE, .name = "write", .word = "WRITE"},
 	[TEST_READ] = {TEST_READ, "read", "READ", .fetches = true},
 	[TEST_FETCH_ADD] = {TEST_FETCH_ADD, "fetch-add", "fetch-and-add", .fetches = true,
 		.atomic = true},
