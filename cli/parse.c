@@ -603,7 +603,7 @@ static enum options_result check_exchange(struct options *options)
 	return OPTIONS_RUN;
 }
 
-/* Rejects measurement options that are not valid together, and sets defaults. */
+/* The size of an operation without --size. */
 static uint64_t default_size(const struct options *options)
 {
 	if (options->operation->atomic)
@@ -611,6 +611,7 @@ static uint64_t default_size(const struct options *options)
 	return options->measure.bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
 }
 
+/* Rejects measurement options that are not valid together, and sets defaults. */
 static enum options_result check_measurement(struct options *options)
 {
 	struct options_measure *measure = &options->measure;
@@ -631,8 +632,8 @@ static enum options_result check_measurement(struct options *options)
 		measure->duration = DURATION_DEFAULT;
 	if (options->operation->atomic && measure->smallest > 0 &&
 		(measure->smallest != TEST_ATOMIC_SIZE || measure->largest != TEST_ATOMIC_SIZE))
-		return options_wrong(options, "%s always has %d bytes; --size must be 8",
-			options->operation->name, TEST_ATOMIC_SIZE);
+		return options_wrong(options, "%s always has %d bytes; --size must be %d",
+			options->operation->name, TEST_ATOMIC_SIZE, TEST_ATOMIC_SIZE);
 	if (measure->smallest == 0)
 		measure->smallest = measure->largest = default_size(options);
 	if (options_measure_memory(measure) > COMMAND_REGION_MAX)

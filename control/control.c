@@ -112,7 +112,7 @@ static int post_receives(
 
 	queue_pair_set_slots(pair, (struct slot_area){control->messages.start + offset, slot_size,
 					   control->messages.mr->lkey});
-	error = queue_pair_post_receives(pair);
+	error = queue_pair_post_receives(pair, pair->size.receives);
 	return error ? failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
 }
 

@@ -123,7 +123,7 @@ static void add_operations(struct facts *facts, const struct device *device)
 	char names[FACT_VALUE_SIZE] = "";
 
 	for (unsigned int i = 0; i < TEST_OPERATIONS; i++) {
-		const struct test_operation *operation = test_operation_by_number(i);
+		const struct test_operation *operation = &test_operations[i];
 
 		if (!operation->atomic || device_has_atomics(device))
 			text_append(

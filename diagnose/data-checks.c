@@ -99,12 +99,12 @@ static int run_test(struct diagnosis *diagnosis, const struct test_parameters *p
 }
 
 /* Runs one verified operation of the given size. */
-static int try_operation(
-	struct diagnosis *diagnosis, enum test_direction direction, bool reads, uint32_t size)
+static int try_operation(struct diagnosis *diagnosis, enum test_direction direction,
+	const struct test_operation *operation, uint32_t size)
 {
 	const struct test_parameters parameters = {
 		.direction = direction,
-		.operation = &test_operations[reads ? TEST_READ : TEST_WRITE],
+		.operation = operation,
 		.verify = true,
 		.size = size,
 		.queue_pairs = 1,
@@ -118,7 +118,7 @@ static int try_operation(
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s %s of %u bytes",
-		direction == TEST_CLIENT ? "client" : "server", reads ? "READ" : "WRITE", size);
+		direction == TEST_CLIENT ? "client" : "server", operation->word, size);
 	if (run_test(diagnosis, &parameters, 0, &ours, &theirs))
 		return test_failed(diagnosis, CHECK_DATA, name);
 	if (!ours.wrong && !theirs.wrong)
@@ -151,14 +151,15 @@ int check_data(struct diagnosis *diagnosis)
 		return check_control_failed(diagnosis, CHECK_DATA);
 	/* WRITEs first: if their packets are lost, the counters show in which direction. */
 	for (size_t i = 0; i < 2 * count; i++) {
-		bool reads = i >= count;
+		const struct test_operation *operation =
+			&test_operations[i < count ? TEST_WRITE : TEST_READ];
 		uint32_t size = sizes[i % count];
 
 		/* On a slow path, the smallest and the largest size must do. */
 		if (diagnosis->round_trip > SKIPPING_NS && i % count > 0 && i % count < count - 1)
 			continue;
-		if (try_operation(diagnosis, TEST_CLIENT, reads, size) ||
-			try_operation(diagnosis, TEST_SERVER, reads, size))
+		if (try_operation(diagnosis, TEST_CLIENT, operation, size) ||
+			try_operation(diagnosis, TEST_SERVER, operation, size))
 			return -1;
 	}
 	check_list_ok(&diagnosis->list, CHECK_DATA,

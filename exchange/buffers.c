@@ -57,10 +57,14 @@
 #define TEXT_SLOT_MESSAGES 6
 
 /* The sizes of slots are multiples of this. */
-#define SLOT_ALIGNMENT 64U
+#define SLOT_ALIGNMENT UINT64_C(64)
 
-/* The smallest slot for data of more than a message. */
-#define SLOT_MIN ((SINK_TEXT_SIZE + MESSAGE_SIZE + SLOT_ALIGNMENT - 1) & ~(SLOT_ALIGNMENT - 1))
+/* The size of a slot for this much data, after MSG_DATA. */
+#define SLOT_FOR(data) \
+	(((data) + MESSAGE_SIZE + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT)
+
+/* The smallest slot: a text fits into it. */
+#define SLOT_MIN SLOT_FOR(SINK_TEXT_SIZE)
 
 int connection_create_region(struct connection *connection, struct region *region, size_t size,
 	size_t least, int access, struct failure *failure)
@@ -108,15 +112,16 @@ static uint64_t round_slot(uint64_t size)
 /* Replaces most receives by slots, all of which fit into half of --buffer. */
 static void choose_slots(struct queue_limits *limits, const struct exchange_settings *settings)
 {
-	uint64_t most;
+	uint64_t slot;
 
 	limits->receives = FIRST_RECEIVES;
 	limits->sends += FIRST_RECEIVES; /* which our empty SENDs use up at the peer */
 	limits->slots = limits->depth + (limits->texts ? TEXT_SLOT_MESSAGES : SLOT_MESSAGES);
-	most = round_slot(settings->buffer / 2 / limits->slots);
-	most = most > SLOT_MIN ? most - MESSAGE_SIZE : SLOT_MIN - MESSAGE_SIZE;
-	if (!limits->texts && limits->chunk > most)
-		limits->chunk = (uint32_t)most;
+	slot = round_slot(settings->buffer / 2 / limits->slots);
+	if (slot < SLOT_MIN)
+		slot = SLOT_MIN;
+	if (!limits->texts && limits->chunk > slot - MESSAGE_SIZE)
+		limits->chunk = (uint32_t)(slot - MESSAGE_SIZE);
 }
 
 void queue_limits_choose(struct queue_limits *limits, const struct exchange_settings *settings,
@@ -198,8 +203,7 @@ size_t slots_size(const struct connection *connection, uint64_t stream, size_t *
 	const struct queue_limits *limits = &connection->limits;
 	uint64_t most = round_slot(budget(connection) / 2 / limits->slots);
 	uint64_t data = stream < limits->chunk ? stream : limits->chunk;
-	uint64_t slot =
-		(data + MESSAGE_SIZE + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+	uint64_t slot = SLOT_FOR(data);
 
 	if (slot > most)
 		slot = most;

@@ -201,7 +201,7 @@ static int make_all(
 {
 	struct queue_limits *limits = &connection->limits;
 	bool streams;
-	int error = 0;
+	int error;
 
 	if (!connection->source && settings_open_source(connection->settings, &connection->source,
 					   PHASE_EXCHANGE, failure))
@@ -224,8 +224,7 @@ static int make_all(
 	queue_pair_set_slots(
 		connection->endpoint.pairs, (struct slot_area){control_receives(connection),
 						    LONG_SLOT, connection->control.mr->lkey});
-	for (uint64_t i = 0; i < limits->receives && !error; i++)
-		error = queue_pair_post_receive(connection->endpoint.pairs, i);
+	error = queue_pair_post_receives(connection->endpoint.pairs, limits->receives);
 	if (error)
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", -error);
 	if (request && (make_rings(connection, failure) || start_workers(connection, failure)))

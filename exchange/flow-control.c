@@ -54,12 +54,11 @@ size_t flow_write(const struct flow *flow, struct flow_sender *sender, uint64_t 
 
 size_t flow_send(const struct flow *flow, struct flow_sender *sender, uint64_t filled)
 {
-	uint64_t bytes = next_write(flow, sender, filled);
+	size_t bytes = flow_write(flow, sender, filled);
 
-	sender->written += bytes;
 	sender->announced = sender->written;
 	sender->pieces += bytes > 0;
-	return (size_t)bytes;
+	return bytes;
 }
 
 bool flow_announce(const struct flow *flow, struct flow_sender *sender, uint64_t filled)

@@ -43,7 +43,7 @@ struct mover {
 	enum exchange_event (*post_receives)(struct connection *connection);
 	/* Handles the peer's MSG_MR. Returns EVENT_RECEIVED_MR, or the failure. */
 	enum exchange_event (*prepare)(struct connection *connection);
-	/* Adjusts the flow control of our or the peer's stream. NULL: no change. */
+	/* Limits the pieces of our or the peer's stream. NULL: by the exposed ring. */
 	void (*limit_flow)(const struct connection *connection, struct flow *flow, bool ours);
 	/* Starts sending our data, after both MSG_MR messages have been exchanged. */
 	enum exchange_event (*start)(struct connection *connection);

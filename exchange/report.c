@@ -171,7 +171,7 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			   : stream->discarded ? "discarded"
 					       : "received";
 	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
-	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE], hash[DIGEST_TEXT_SIZE];
+	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
 	char resumed[48 + UNITS_TEXT], more[40] = "", files[FILES_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(report, stream);
@@ -193,11 +193,9 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		digest_text(hash, &stream->digest);
 		snprintf(end, sizeof(end), "%s%s %s", there ? "" : "verified, ",
 			digest_name(report->secret), hash);
-	} else {
-		snprintf(end, sizeof(end), "incomplete%s%s%s",
-			stream->resumes ? "; the same command " : "",
-			stream->resumes ? sent ? "sends" : "fetches" : "",
-			stream->resumes ? " the rest" : "");
+	} else if (stream->resumes) {
+		snprintf(end, sizeof(end), "incomplete; the same command %s the rest",
+			sent ? "sends" : "fetches");
 	}
 	if (there)
 		return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s, %s", verb, path,

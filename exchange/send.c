@@ -19,7 +19,7 @@
 /* Room for the number of first receives in the peer's MSG_MR, so that it cannot make us busy. */
 #define FIRST_RECEIVES_MAX 64
 
-/* The completion of every so many pieces is requested. */
+/* One SEND in this many is signaled: its completion stands for those before it. */
 #define PIECES_PER_SIGNAL 4
 
 static void describe_region(struct connection *connection, struct message *message)

@@ -255,21 +255,24 @@ static int ping(struct perf_test *test, struct form *form, uint64_t number, uint
 	return test->parameters.verify ? check_write(test, number) : 0;
 }
 
-static int read_once(struct perf_test *test, struct form *form, uint64_t number, uint64_t *end)
+/* True if what was READ, or fetched by the atomic operation with this number, is right. */
+static bool is_right(const struct perf_test *test, uint64_t number)
 {
-	const uint8_t *data = test->control->private.start;
+	const struct test_queue_pair *queue_pair = test->queue_pairs;
 	uint32_t size = test->parameters.size;
 
+	if (test->parameters.operation->atomic)
+		return perf_test_counted_right(test, queue_pair, number);
+	return pattern_check(test->control->private.start, size,
+		       perf_test_seed(test, queue_pair, 0, !test->server)) == size;
+}
+
+static int read_once(struct perf_test *test, struct form *form, uint64_t number, uint64_t *end)
+{
 	if (post(test, form, number, true) || await_completion(test, number))
 		return -1;
 	*end = test_now();
-	if (test->parameters.operation->atomic)
-		test->wrong += test->parameters.verify &&
-			       !perf_test_counted_right(test, test->queue_pairs, number);
-	else if (test->parameters.verify &&
-		 pattern_check(data, size,
-			 perf_test_seed(test, test->queue_pairs, 0, !test->server)) < size)
-		test->wrong++;
+	test->wrong += test->parameters.verify && !is_right(test, number);
 	return 0;
 }
 

@@ -6,8 +6,8 @@
  *
  * WRITEs copy the local region `private` to the remote region `offered`; READs copy the remote
  * `offered` to the local `private`, and atomic operations change the former and fetch into the
- * latter. Each queue pair uses its own part of these regions, divided
- * into the number of slots in the parameters; its operations use the slots in turn.
+ * latter. Each queue pair uses its own part of these regions, divided into the number of slots in
+ * the parameters; its operations use the slots in turn.
  *
  * If data is verified, the ends report their progress in notices, which are 8-byte messages. Waits
  * end under the same conditions as on the control connection. Only one thread at a time may use a

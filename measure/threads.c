@@ -206,22 +206,24 @@ static int end(
  */
 static int end_all(struct test_threads *threads, struct measured *measured)
 {
-	struct test_result theirs, reported = threads->members[0].ours;
+	uint32_t count = threads->options->measure.threads;
+	struct test_result theirs, reported;
 
 	measured->ours = threads->members[0].ours;
-	if (measured->latency)
-		reported.best = histogram_percentile(measured->latency, HISTOGRAM_MEDIAN);
-	for (uint32_t i = 1; i < threads->options->measure.threads; i++) {
+	for (uint32_t i = 1; i < count; i++) {
 		if (end(&threads->members[i], NULL, &theirs))
 			return -1;
 		test_result_add(&measured->ours, &threads->members[i].ours);
 		test_result_add(&measured->theirs, &theirs);
-		test_result_add(&reported, &threads->members[i].ours);
-		test_result_add(&reported, &theirs);
 	}
+	reported = measured->ours;
+	if (count > 1)
+		test_result_add(&reported, &measured->theirs);
+	if (measured->latency)
+		reported.best = histogram_percentile(measured->latency, HISTOGRAM_MEDIAN);
 	if (end(&threads->members[0], threads->rehearses ? NULL : &reported, &theirs))
 		return -1;
-	if (threads->options->measure.threads > 1)
+	if (count > 1)
 		test_result_add(&theirs, &measured->theirs);
 	measured->theirs = theirs;
 	return 0;

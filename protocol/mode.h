@@ -3,7 +3,7 @@
  *
  * A new mode needs
  *   - a row in mode.c, and a mover, the functions that transfer its data: exchange/mover.h;
- *   - a decision wherever `reads` is used, in exchange/, serve/admission.c and measure/;
+ *   - a decision wherever `reads` is used, in exchange/ and serve/admission.c;
  *   - the command line, the completions, the manual pages and the JSON schemas, which name the
  *     modes.
  */

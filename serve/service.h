@@ -94,7 +94,7 @@ struct service_client {
 	const char *peer;   /* "ADDRESS:PORT" */
 	const char *kind;   /* "exchange", "measurement" or "diagnosis" */
 	const char *state;  /* of an exchange: "connecting", "exchanging" or "closing"; else NULL */
-	const char *mode;   /* "write", "read" or "send"; NULL: a diagnosis, or no test has begun */
+	const char *mode;   /* or measured operation: "write" ...; NULL: there is none yet */
 	const char *device; /* the RDMA device's name */
 	const char *test;   /* of a measurement: "bandwidth" or "latency"; else NULL */
 	uint64_t size;      /* of a measurement: bytes per operation; else 0 */

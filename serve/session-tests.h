@@ -23,7 +23,7 @@ void session_tests_add(struct session_tests *tests, const struct test_parameters
 
 /*
  * Writes what was measured: "WRITE bandwidth, 4K to 1M, 4.20 GB, best rate 1.23 GB/s", or "READ
- * latency, 8, 2.1 MB, best median 12.30 us". At least one test has been added.
+ * latency, 8 B, 2.1 MB, best median 12.30 us". At least one test has been added.
  */
 #define SESSION_TESTS_TEXT 160
 void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT]);

@@ -118,9 +118,9 @@ static int connect_to(const struct place *place)
 }
 
 /*
- * True if the server may be the one whose address this is: a server answers only root and its own
- * user, so that whoever answers other users has only taken the address. The process id is no proof,
- * because a container may have its own. SO_PEERCRED: unix(7).
+ * True unless another user's process pretends to be the server: a real server answers only root and
+ * its own user. The process id in the address proves nothing, because it may be that of another pid
+ * namespace. SO_PEERCRED: unix(7).
  */
 static bool may_answer(int connection)
 {

@@ -5,6 +5,7 @@
  */
 #include "stream/ring.h"
 
+/* ring_free_to() reports each of this many parts of the ring. */
 #define PARTS 4
 
 void ring_init(struct ring *ring, void *memory, size_t size)

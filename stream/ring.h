@@ -5,9 +5,9 @@
  *
  * A position is a 64-bit count of stream bytes that never decreases; the byte at a position is
  * stored at that position modulo the size, unless the filling thread places it elsewhere in the
- * memory (ring_place()). `filled` is the head of the ring, `freed` its tail. The
- * bytes between them belong to the emptying thread, all others to the filling thread. Advancing a
- * position transfers ownership of the bytes and makes everything written to them visible.
+ * memory (ring_place()). `filled` is the head of the ring, `freed` its tail. The bytes between them
+ * belong to the emptying thread, all others to the filling thread. Advancing a position transfers
+ * ownership of the bytes and makes everything written to them visible.
  */
 #ifndef STREAM_RING_H
 #define STREAM_RING_H

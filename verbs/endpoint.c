@@ -301,11 +301,11 @@ int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot)
 	return error;
 }
 
-int queue_pair_post_receives(struct queue_pair *pair)
+int queue_pair_post_receives(struct queue_pair *pair, uint64_t count)
 {
 	int error = 0;
 
-	for (uint64_t slot = 0; !error && slot < pair->size.receives; slot++)
+	for (uint64_t slot = 0; !error && slot < count; slot++)
 		error = queue_pair_post_receive(pair, slot);
 	return error;
 }

@@ -159,9 +159,9 @@ void queue_pair_set_slots(struct queue_pair *pair, struct slot_area area);
  */
 void queue_pair_add_slots(struct queue_pair *pair, uint64_t from, struct slot_area area);
 
-/* Posts one receive, or all receives. Returns 0 or -errno. ibv_post_recv(3). */
+/* Posts one receive, or the first ones. Returns 0 or -errno. ibv_post_recv(3). */
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot);
-int queue_pair_post_receives(struct queue_pair *pair);
+int queue_pair_post_receives(struct queue_pair *pair, uint64_t count);
 
 /*
  * Numbers and posts a list of work requests of the same kind; the caller fills in the rest of each

@@ -177,7 +177,7 @@ static void terminals_of_any_width_are_enough(void **state)
 		strstr(printed.error, "\nsize         A         B     B/A\n"
 				      "          MB/s      MB/s\n"
 				      "  4K   175.1     200.0     1.142  \033[32mfaster\033[m\n"));
-	/* What is explained is shown; what is not colored has no codes. */
+	/* Hidden columns are not explained, and plain text contains no color codes. */
 	assert_null(strstr(printed.error, "A worst"));
 	assert_non_null(strstr(printed.error, "\nnoise: from the worst to the best 0.1 s\n"));
 	write_file(1, ONE);

@@ -351,7 +351,7 @@ void fake_pour(struct fake_connection *connection)
 		fake_deliver(connection, "", &keepalive);
 }
 
-/* Flips a bit in the middle of the data if it is to be damaged. */
+/* Flips a bit in the middle of the data if the test asked for damage here. */
 static void damage(uint8_t *bytes, size_t length)
 {
 	if (fake.damage > 0 && --fake.damage == 0)

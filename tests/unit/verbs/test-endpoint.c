@@ -254,7 +254,7 @@ static void receives_land_in_their_slots(void **state)
 
 	(void)state;
 	open_end(&end);
-	assert_int_equal(queue_pair_post_receives(end.pair), 0);
+	assert_int_equal(queue_pair_post_receives(end.pair, end.pair->size.receives), 0);
 	assert_int_equal(end.pair->receives_posted, RECEIVES);
 	fake_arrive(end.id, "first", 5);
 	fake_arrive(end.id, "second", 6);
@@ -353,7 +353,7 @@ static void an_endpoint_is_drained_when_everything_has_completed(void **state)
 
 	(void)state;
 	open_end(&end);
-	assert_int_equal(queue_pair_post_receives(end.pair), 0);
+	assert_int_equal(queue_pair_post_receives(end.pair, end.pair->size.receives), 0);
 	assert_int_equal(post(&end, 2, 0), 0);
 	complete(&end, 2);
 	assert_int_equal(endpoint_poll(&end.endpoint, &batch), 0);
@@ -381,7 +381,7 @@ static void other_devices_need_no_draining(void **state)
 	(void)state;
 	open_end(&end);
 	end.endpoint.traits = &other;
-	assert_int_equal(queue_pair_post_receives(end.pair), 0);
+	assert_int_equal(queue_pair_post_receives(end.pair, end.pair->size.receives), 0);
 	assert_int_equal(post(&end, 2, 0), 0);
 	assert_int_equal(endpoint_arm(&end.endpoint), 0);
 	endpoint_flush(&end.endpoint);
@@ -401,7 +401,7 @@ static void events_name_their_endpoint(void **state)
 		open_end(&end);
 		assert_null(endpoint_take_event(end.device.channel, &error));
 		assert_int_equal(error, 0);
-		assert_int_equal(queue_pair_post_receives(end.pair), 0);
+		assert_int_equal(queue_pair_post_receives(end.pair, end.pair->size.receives), 0);
 		assert_int_equal(endpoint_arm(&end.endpoint), 0);
 		assert_true(end.endpoint.armed);
 		fake_arrive(end.id, "message", 7);
