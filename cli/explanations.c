@@ -78,14 +78,21 @@ struct selection {
 	bool chosen[SECTIONS_MAX];
 };
 
-/* Returns where the section or group that starts here ends. */
+static bool starts_with(const char *line, const char *start)
+{
+	return strncmp(line, start, strlen(start)) == 0;
+}
+
+/*
+ * Returns where the section or group that starts here ends. Line by line, because with
+ * AddressSanitizer each strstr() would measure the whole rest of the text.
+ */
 static const char *end_of(const char *start)
 {
-	const char *place = strstr(start, "\n##");
+	const char *place = strchr(start, '\n');
 
-	while (place && strncmp(place, section_mark, strlen(section_mark)) != 0 &&
-		strncmp(place, group_mark, strlen(group_mark)) != 0)
-		place = strstr(place + 1, "\n##");
+	while (place && !starts_with(place, section_mark) && !starts_with(place, group_mark))
+		place = strchr(place + 1, '\n');
 	return place ? place : start + strlen(start);
 }
 
@@ -95,9 +102,8 @@ static bool next_section(struct section *section)
 	const char *place = end_of(section->end ? section->end : troubleshooting);
 
 	section->index += section->end != NULL;
-	for (; strncmp(place, group_mark, strlen(group_mark)) == 0; place = end_of(place + 1))
-		section->normal = strncmp(place + strlen(group_mark), normal_group,
-					  strlen(normal_group)) == 0;
+	for (; starts_with(place, group_mark); place = end_of(place + 1))
+		section->normal = starts_with(place + strlen(group_mark), normal_group);
 	if (*place == '\0' || section->index == SECTIONS_MAX)
 		return false;
 	section->title = place + strlen(section_mark);
@@ -138,11 +144,6 @@ static const char *end_of_line(const char *line)
 	return line + strcspn(line, "\n");
 }
 
-static bool starts_with(const char *line, const char *start)
-{
-	return strncmp(line, start, strlen(start)) == 0;
-}
-
 /* A line of a section. A table named `message` consists of messages. */
 struct line {
 	const char *text, *end;
@@ -179,7 +180,8 @@ static bool next_line(struct line *line, const struct section *section)
 	} else if (line->in_table && starts_with(line->text, "| ")) {
 		line->quoted = true;
 		line->message = line->text + 2;
-		line->message_end = strstr(line->message, " |");
+		line->message_end = memmem(
+			line->message, (size_t)(line->end - line->message), " |", strlen(" |"));
 	}
 	return true;
 }
