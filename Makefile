@@ -94,7 +94,9 @@ FORCE:
 
 # Unit tests need no RDMA device. `make check` runs them without, scripts/test with sanitizers. A
 # test is linked with the fixtures of its folder and the common fixtures.
-fixtures = $(call objects,$(filter-out $(unit_tests:%=%.c),$(wildcard tests/unit/$1/*.c)))
+# One with other functions of libibverbs than the rest is named where it is used.
+apart := tests/unit/control/operations-device.c
+fixtures = $(call objects,$(filter-out $(unit_tests:%=%.c) $(apart),$(wildcard tests/unit/$1/*.c)))
 define unit_tests_in
 $(BUILD)/tests/unit/$1/fixtures.a: $(call fixtures,$1)
 	@mkdir -p $$(@D) && rm -f $$@
@@ -227,6 +229,8 @@ on_fake_device := $(serve_tests) $(addprefix tests/unit/control/test-,last-messa
 $(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-*.c))
 $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 	fixture.c pair.c))
+
+$(addprefix $(BUILD)/tests/unit/control/test-operation,s -end -table): $(call objects,$(apart))
 
 # These use a made-up host instead of host/locality.c.
 $(addprefix $(BUILD)/tests/unit/,exchange/test-locality measure/test-threads measure/test-personalities): \

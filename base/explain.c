@@ -560,6 +560,11 @@ static const struct explanation rows[] = {
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_BUS, STATUS_PEER, SIDE_EITHER, FACT,
 		"the adapter's PCIe slot is slower than its link",
 		"use a full-width, full-speed slot", "lspci -vv"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_OPERATION, STATUS_PEER, SIDE_EITHER, FACT,
+		"an operation fails that both devices say they have",
+		"update the adapters' drivers and firmware; programs that need the operation will "
+		"fail",
+		"ibv_devinfo -v"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_EXPECTED, STATUS_FAILED, SIDE_EITHER, FACT,
 		"the rate is lower than expected",
 		"try other values of --size, --depth, --qps and --threads, or run rdma-client "

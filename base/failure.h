@@ -142,6 +142,7 @@ enum impairment {
 	IMPAIRED_FULL,       /* the server has no slot for another client */
 	IMPAIRED_LARGE,      /* small IP packets are answered, those of the interface MTU are not */
 	IMPAIRED_LARGE_DATA, /* small RDMA messages are acknowledged, large ones are not */
+	IMPAIRED_OPERATION,  /* an operation fails that the devices say they have */
 };
 
 /*

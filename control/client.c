@@ -120,6 +120,7 @@ int control_client_admission(
 		return failure_set(&control->failure, FAILURE_PROTOCOL, PHASE_CONNECT, -EPROTO,
 			"hello", "the server's hello does not match the request");
 	control->answers = theirs.flags & HELLO_ANSWERS;
+	control->tries = theirs.flags & HELLO_OPERATIONS;
 	handshake_receive_hello(&control->handshake, said->private_data);
 	return secret ? prove(control, deadline) : 0;
 }

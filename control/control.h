@@ -83,6 +83,7 @@ struct control {
 	uint64_t held_slot;
 	bool answers;    /* the server answers the client's keepalives */
 	bool explains;   /* server only: the client understands COMMAND_ABORT */
+	bool tries;      /* client only: the server understands COMMAND_OPERATIONS */
 	bool unanswered; /* client only: the last keepalive has not been answered */
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */

@@ -241,7 +241,7 @@ static bool works(const struct check_list *list)
 		if (failed && list->checks[check].failure.kind != FAILURE_IMPAIRED)
 			return false;
 		if (failed)
-			on = check == CHECK_COUNTERS;
+			on = check >= CHECK_COUNTERS;
 		else if (list->checks[check].state == CHECK_OK)
 			on = true;
 	}

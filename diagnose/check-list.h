@@ -24,6 +24,7 @@ enum check {
 	CHECK_DATA,       /* WRITE and READ in both directions, every byte compared */
 	CHECK_BANDWIDTH,  /* both directions, compared with the link rate */
 	CHECK_COUNTERS,   /* changes of the device counters during the diagnosis */
+	CHECK_OPERATIONS, /* one of each operation */
 	CHECKS
 };
 

@@ -15,4 +15,5 @@ const struct check_row diagnose_checks[CHECKS] = {
 	[CHECK_DATA] = {"data", check_data},
 	[CHECK_BANDWIDTH] = {"bandwidth", check_bandwidth},
 	[CHECK_COUNTERS] = {"counters", check_counters},
+	[CHECK_OPERATIONS] = {"operations", check_operations},
 };

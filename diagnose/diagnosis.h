@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "cli/options.h"
 #include "control/client.h"
+#include "control/operations.h"
 #include "diagnose/address-conflicts.h"
 #include "diagnose/check-list.h"
 #include "diagnose/path-loss.h"
@@ -46,7 +47,8 @@ struct diagnosis {
 	bool lossy;          /* packets are lost even while little data is in flight */
 	unsigned int path_mtu;          /* size of the largest IP packet that arrived; 0: unknown */
 	uint64_t rate_there, rate_back; /* bytes per second, 0: not measured */
-	struct counters counted_here, counted_there; /* during the diagnosis; empty: unknown */
+	struct counters counted_here, counted_there;    /* during the diagnosis; empty: unknown */
+	struct operation_result operations[OPERATIONS]; /* OPERATION_SKIPPED: not tried */
 };
 
 /*
@@ -66,6 +68,7 @@ int check_ends(struct diagnosis *diagnosis);
 int check_data(struct diagnosis *diagnosis);
 int check_bandwidth(struct diagnosis *diagnosis);
 int check_counters(struct diagnosis *diagnosis);
+int check_operations(struct diagnosis *diagnosis);
 
 /* Time limit of a command in milliseconds; a lost packet adds half a second. */
 #define COMMAND_MS 6000

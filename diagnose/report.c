@@ -7,6 +7,7 @@
 #include "base/envelope.h"
 #include "base/json-document.h"
 #include "diagnose/inventory-report.h"
+#include "diagnose/operations-check.h"
 #include "diagnose/report.h"
 
 static struct json_object *bandwidth_json(const struct diagnosis *diagnosis)
@@ -51,6 +52,7 @@ struct json_object *diagnosis_report_json(const struct diagnosis *diagnosis)
 	document_add(object, "counters",
 		counters_of_both_json(
 			known(&diagnosis->counted_here), known(&diagnosis->counted_there)));
+	document_add(object, "operations", operations_check_json(diagnosis->operations));
 	document_add(object, "here", facts_json(&diagnosis->ours));
 	document_add(object, "there", facts_json(&diagnosis->theirs));
 	document_add(object, "inventory", inventory_json(&diagnosis->inventory));

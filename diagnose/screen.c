@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "diagnose/inventory-report.h"
+#include "diagnose/operations-check.h"
 #include "diagnose/screen.h"
 
 /* Columns before the result of a check, and before a fact. */
@@ -121,6 +122,16 @@ static void print_ends(const struct diagnosis *diagnosis)
 	}
 }
 
+/* Prints a line for each operation that was tried, with --verbose. */
+static void print_operations(const struct diagnosis *diagnosis)
+{
+	char line[OPERATIONS_CHECK_LINE];
+
+	for (enum operation operation = 0; operation < OPERATIONS; operation++)
+		if (operations_check_line(diagnosis->operations, operation, line))
+			print_fact(line, (void *)diagnosis);
+}
+
 /* A check that was skipped because nothing was asked for, or for the reason of one before. */
 static bool is_omitted(const struct diagnosis *diagnosis, enum check check)
 {
@@ -186,6 +197,8 @@ void screen_print(const struct diagnosis *diagnosis)
 			print_host(diagnosis);
 		if (check == CHECK_ENDS && diagnosis->theirs.count > 0)
 			print_ends(diagnosis);
+		if (check == CHECK_OPERATIONS && diagnosis->output.verbose)
+			print_operations(diagnosis);
 	}
 	print_quietly(diagnosis, verdict);
 }

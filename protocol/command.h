@@ -32,11 +32,13 @@ enum command_type {
 	COMMAND_QUEUE_PAIRS = 9, /* text of both: the numbers of all queue pairs but the first */
 	COMMAND_BEGIN = 10, /* text: parameters of the test to start (protocol/test-parameters.h) */
 	COMMAND_END = 11, /* the client's half of the test is over; text of the reply: the result */
-	COMMAND_ABORT = 12, /* the server ends the session; text: the reason */
+	COMMAND_ABORT = 12,      /* the server ends the session; text: the reason */
+	COMMAND_OPERATIONS = 13, /* text of both: struct operations_offer (protocol/operations.h) */
+	COMMAND_OPERATIONS_END = 14, /* text of both: the results of all operations */
 };
 
 /* One more than the largest type. */
-#define COMMAND_TYPES (COMMAND_ABORT + 1)
+#define COMMAND_TYPES (COMMAND_OPERATIONS_END + 1)
 
 /* The result of a command. 1 is retired. */
 enum command_status {

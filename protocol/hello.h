@@ -41,6 +41,7 @@ enum hello_test_flag {
 	HELLO_ANSWERS = 1 << 1,   /* it answers keepalives (server), or expects answers (client) */
 	HELLO_EXPLAINED = 1 << 2, /* client: it understands COMMAND_ABORT */
 	HELLO_WORKER = 1 << 3,    /* client: another of its sessions reports the measurement */
+	HELLO_OPERATIONS = 1 << 4, /* server: it understands COMMAND_OPERATIONS */
 };
 
 struct hello {

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "base/worker.h"
 #include "cli/options.h"
+#include "control/operations.h"
 #include "measure/test-run.h"
 #include "serve/control-sessions.h"
 #include "serve/session-tests.h"
@@ -52,6 +53,7 @@ struct control_session {
 	bool bandwidth;              /* it announced only bandwidth tests */
 	bool is_worker;              /* another session reports the measurement */
 	struct perf_test test;
+	struct operation_end operations;              /* begun, but not ended */
 	bool begun;                                   /* run the test after the reply */
 	struct test_result result;                    /* of the last test */
 	pthread_mutex_t lock;                         /* guards the next two, for the main thread */
@@ -105,7 +107,7 @@ static int accept_client(struct control_session *session)
 		.version = HELLO_VERSION,
 		.kind = (uint8_t)session->kind,
 		.timeout = (uint32_t)session->settings->timeout,
-		.flags = HELLO_ANSWERS,
+		.flags = HELLO_ANSWERS | (session->kind == HELLO_DIAGNOSIS ? HELLO_OPERATIONS : 0),
 	};
 	struct rdma_conn_param parameters = {.rnr_retry_count = TRANSPORT_RNR_RETRIES};
 	struct control *control = &session->control;
@@ -273,6 +275,28 @@ static void end_test(
 	reply->text_size = TEST_RESULT_SIZE;
 }
 
+/* Begins, or ends, the operations that a diagnosis tries: control/operations.h. */
+static void try_operations(
+	struct control_session *session, const struct command *command, struct command *reply)
+{
+	uint8_t *text = (uint8_t *)text_of(session, reply);
+	int error = -EPROTO;
+
+	if (session->kind == HELLO_DIAGNOSIS && command->type == COMMAND_OPERATIONS) {
+		error = operations_begin(&session->operations, &session->control, command->text,
+			command->text_size, text);
+		reply->text_size = OPERATIONS_OFFER_SIZE;
+	} else if (session->kind == HELLO_DIAGNOSIS) {
+		error = operations_end(
+			&session->operations, command->text, command->text_size, text);
+		reply->text_size = OPERATIONS_RESULTS_SIZE;
+	}
+	if (!error)
+		return;
+	reply->text_size = 0;
+	reply->status = COMMAND_REFUSED;
+}
+
 /* Executes a command. Returns 0 with the outcome in *reply, or -1 if the connection is broken. */
 static int carry_out(
 	struct control_session *session, const struct command *command, struct command *reply)
@@ -297,6 +321,10 @@ static int carry_out(
 		return 0;
 	case COMMAND_END:
 		end_test(session, command, reply);
+		return 0;
+	case COMMAND_OPERATIONS:
+	case COMMAND_OPERATIONS_END:
+		try_operations(session, command, reply);
 		return 0;
 	case COMMAND_PROOF: /* valid only as the first command */
 	case COMMAND_ABORT: /* sent only by the server */
@@ -465,6 +493,7 @@ static void serve(void *argument)
 		refuse(session);
 	else
 		serve_client(session);
+	operation_end_close(&session->operations);
 	report(session);
 	if (control->connected)
 		client_log_step(session->log, control->peer, "peer disconnected.");

@@ -199,6 +199,13 @@ bool device_has_atomics(const struct device *device)
 	return device->attributes.atomic_cap != IBV_ATOMIC_NONE;
 }
 
+bool device_has_windows(const struct device *device)
+{
+	return device->attributes.device_cap_flags &
+	       (IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2A |
+		       IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+}
+
 void device_close(struct device *device)
 {
 	if (device->channel)

@@ -61,6 +61,9 @@ int device_open(struct device *device, struct ibv_context *verbs, struct failure
 /* True if it serves and initiates atomic operations. Any thread. ibv_query_device(3). */
 bool device_has_atomics(const struct device *device);
 
+/* True if it has memory windows of type 1 or 2. Any thread. ibv_query_device(3). */
+bool device_has_windows(const struct device *device);
+
 /* Destroys the completion channel, if any. Its completion queues must be destroyed first. */
 void device_close(struct device *device);
 

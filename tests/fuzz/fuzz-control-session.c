@@ -9,6 +9,7 @@
 
 #include "base/worker.h"
 #include "control/control.h"
+#include "control/operations.h"
 #include "measure/test-run.h"
 #include "serve/control-sessions.h"
 #include "tests/fuzz/fuzz.h"
@@ -31,6 +32,7 @@ static bool unanswered, sensible;         /* `last` has no reply yet; `last` mus
 static bool starved, broken;              /* out of memory; the next operation must fail */
 static uint32_t queue_pairs, depth;       /* requested queue limits */
 static bool gone;                         /* the connection has failed */
+static bool operations_begun;             /* and not ended */
 static bool has_queue_pairs, due;         /* created; a test follows the reply */
 static struct test_parameters parameters; /* of the current test */
 static struct test_result result;         /* of the last test */
@@ -173,6 +175,10 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 		read_parameters((uint8_t *)text);
 		return TEST_PARAMETERS_SIZE;
 	}
+	if (type == COMMAND_OPERATIONS && how >= 128)
+		size = OPERATIONS_OFFER_SIZE;
+	if (type == COMMAND_OPERATIONS_END && how >= 128)
+		size = OPERATIONS_RESULTS_SIZE;
 	if (type == COMMAND_QUEUE_PAIRS && how >= 128)
 		size = (size_t)4 * (queue_pairs - 1);
 	memset(text, 0, COMMAND_TEXT_MAX);
@@ -183,6 +189,9 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 /* True if the server must accept the command, decided independently of serve/control-sessions.c. */
 static bool is_sensible(const struct command *command)
 {
+	struct operation_result results[OPERATIONS];
+	struct operations_offer offer;
+
 	if (with_secret && !opened)
 		return command->type == COMMAND_PROOF && !command->reply && right;
 	if (command->reply || command->type == COMMAND_PROOF)
@@ -192,6 +201,12 @@ static bool is_sensible(const struct command *command)
 		return !has_queue_pairs && (traits.own_queue_pairs || queue_pairs == 1);
 	if (command->type == COMMAND_REGION)
 		return !has_queue_pairs && (measures || command->length <= COMMAND_REGION_MIN);
+	if (command->type == COMMAND_OPERATIONS)
+		return !measures &&
+		       operations_offer_decode(&offer, command->text, command->text_size) == 0;
+	if (command->type == COMMAND_OPERATIONS_END)
+		return !measures && operations_begun &&
+		       operations_results_decode(results, command->text, command->text_size) == 0;
 	/* perf_test_can() below checks the rest. */
 	if (command->type == COMMAND_BEGIN)
 		return test_parameters_decode(&parameters, command->text, command->text_size) ==
@@ -206,7 +221,8 @@ int control_receive_message(struct control *control, struct command *message, de
 {
 	static uint8_t bytes[COMMAND_MAX];
 	static const enum command_type types[] = {COMMAND_REGION, COMMAND_FACTS, COMMAND_COUNTERS,
-		COMMAND_PROOF, COMMAND_QUEUE_PAIRS, COMMAND_BEGIN, COMMAND_END};
+		COMMAND_PROOF, COMMAND_QUEUE_PAIRS, COMMAND_BEGIN, COMMAND_END, COMMAND_OPERATIONS,
+		COMMAND_OPERATIONS_END};
 	struct command command = {
 		.type = types[fuzz_byte(&input) % FUZZ_COUNT(types)], .text = last_text};
 	uint8_t how = fuzz_byte(&input);
@@ -368,6 +384,43 @@ void control_counters(const struct control *control, struct counters *counters)
 		memset(counters->list[i].name, 'x', sizeof(counters->list[i].name) - 1);
 }
 
+/* The operations (control/operations.h), which have tests of their own. */
+
+/* cppcheck-suppress constParameter ; control/operations.h defines the signature */
+int operations_begin(struct operation_end *end, struct control *control, const char *text,
+	size_t size, uint8_t reply[OPERATIONS_OFFER_SIZE])
+{
+	struct operations_offer offer;
+
+	fuzz_check(!measures && last.type == COMMAND_OPERATIONS && control);
+	operation_end_close(end);
+	if (operations_offer_decode(&offer, text, size))
+		return -EPROTO;
+	operations_begun = true;
+	operations_offer_encode(&offer, reply);
+	return 0;
+}
+
+int operations_end(struct operation_end *end, const char *text, size_t size,
+	uint8_t reply[OPERATIONS_RESULTS_SIZE])
+{
+	struct operation_result results[OPERATIONS];
+
+	fuzz_check(!measures && last.type == COMMAND_OPERATIONS_END);
+	if (!operations_begun || operations_results_decode(results, text, size))
+		return -EPROTO;
+	operations_results_encode(results, reply);
+	operation_end_close(end);
+	return 0;
+}
+
+/* cppcheck-suppress constParameter ; control/operation-end.h defines the signature */
+void operation_end_close(struct operation_end *end)
+{
+	fuzz_check(end);
+	operations_begun = false;
+}
+
 /* Checks the reply to the last command. */
 static void check_result(const struct command *message)
 {
@@ -389,6 +442,10 @@ static void check_result(const struct command *message)
 		fuzz_check(message->rkey == offered_mr.rkey && message->length >= last.length);
 	if (last.type == COMMAND_QUEUE_PAIRS)
 		fuzz_check(has_queue_pairs && message->text_size == 4 * (queue_pairs - 1));
+	if (last.type == COMMAND_OPERATIONS)
+		fuzz_check(operations_begun && message->text_size == OPERATIONS_OFFER_SIZE);
+	if (last.type == COMMAND_OPERATIONS_END)
+		fuzz_check(!operations_begun && message->text_size == OPERATIONS_RESULTS_SIZE);
 	fuzz_check(due == (last.type == COMMAND_BEGIN));
 	if (last.type != COMMAND_END)
 		return;
@@ -452,7 +509,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.responder_resources = RESPONDER_RESOURCES};
 	input = (struct fuzz_input){data, size};
 	last = (struct command){0};
-	unanswered = opened = has_queue_pairs = due = starved = gone = measures = false;
+	unanswered = opened = has_queue_pairs = due = starved = gone = measures = operations_begun =
+		false;
 	result = (struct test_result){0};
 	with_secret = fuzz_byte(&input) & 1;
 	queue_pairs = 1;

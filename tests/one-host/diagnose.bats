@@ -69,13 +69,30 @@ load diagnose
 	stop_server
 }
 
+@test "one of each operation works that soft-RoCE has, on one line, or with --verbose on one each" {
+	local operation
+	start_server any
+	diagnose 0 "$ADDRESS" "$PORT"
+	has "$OUT" '^operations  ok      15 ok, 1 unsupported$'
+	has_not "$OUT" 'compare-and-swap'
+	diagnose 0 --verbose "$ADDRESS" "$PORT"
+	for operation in SEND 'SEND with immediate' 'WRITE with immediate' 'WRITE of 0 bytes' 'READ of 0 bytes' 'SEND of 0 bytes' \
+		'scatter and gather' 'inline data' 'fence after a READ' fetch-and-add compare-and-swap 'shared receive queue' \
+		'memory window' 'unreliable connection' datagram; do
+		has "$OUT" "^            $operation ok\$"
+	done
+	has "$OUT" '^            alternate path unsupported, this host: Linux has it on InfiniBand only$'
+	is_empty "$ERRORS"
+	stop_server
+}
+
 # bats test_tags=portable
 @test "--json prints one document, --quiet only the verdict of a failure" {
 	start_server any
 	expect 0 client --json diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
-	jq -e '.status == 0 and .program == "rdma-client" and .schema == 5 and .command == "diagnose" and (.checks | length) == 12
-		and all(.checks[]; .state == "ok" or (.check == "manager" and .state == "skipped"))
+	jq -e '.status == 0 and .program == "rdma-client" and .schema == 5 and .command == "diagnose" and (.checks | length) == 13
+		and all(.checks[]; .state == "ok" or ((.check == "manager" or .check == "operations") and .state == "skipped"))
 		and .here.device == .there.device and (.inventory.devices | length) == 1
 		and .verdict == "healthy" and (.message | startswith("RDMA works between the two hosts"))
 		and .error == null
@@ -85,6 +102,8 @@ load diagnose
 		and .here.megabits == .inventory.devices[0].ports[0].megabits' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
 	iwarp || jq -e '.checks[1].state == "ok"
+		and [.operations[] | select(.state != "ok")] == [{"operation": "alternate path", "state": "unsupported",
+			"reason": "this host: Linux has it on InfiniBand only"}]
 		and .counters.here.out_of_order == 0 and .counters.there.all.rcvd_pkts > 0' "$OUT" >/dev/null ||
 		fail "$(cat "$OUT")"
 	is_empty "$ERR"
@@ -128,9 +147,9 @@ failure_is_on_one_line() {
 	has "$OUT" "^ *rdma_cm usable, ib_core loaded, rdma_ucm loaded"
 	has_not "$OUT" ' skipped no HOST given$'
 	diagnose 0 --verbose
-	count "$OUT" ' skipped no HOST given$' 10
+	count "$OUT" ' skipped no HOST given$' 11
 	diagnose 0 --verbose "$ADDRESS"
-	count "$OUT" ' skipped no rdma-server found$' 5
+	count "$OUT" ' skipped no rdma-server found$' 6
 	diagnose 0 "$ADDRESS"
 	count "$OUT" ' skipped no rdma-server found$' 1
 	if iwarp; then

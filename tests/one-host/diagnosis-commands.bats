@@ -24,7 +24,7 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	command:77 closed => $MALFORMED
 	command:3 closed => $MALFORMED
 	command:7 closed => $MALFORMED
-	command:13 closed => $MALFORMED
+	command:15 closed => $MALFORMED
 	command:facts:status closed => $MALFORMED
 	command:region:wrap closed => $MALFORMED
 	command:region:empty closed => $MALFORMED
@@ -59,6 +59,13 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	command:region:larger
 	command:region:answer
 	command:facts:answer
+	command:operations
+	command:operations:garbage
+	command:operations:ones
+	command:operations-end
+	command:operations-end:claims
+	command:operations:nowhere receive command:operations-end:garbage
+	command:operations:nowhere receive command:operations-end:claims receive command:operations-end:claims
 	END
 	is_empty "$ERRORS"
 	expect 0 client diagnose "$ADDRESS" "$PORT"
@@ -86,6 +93,24 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	command:region:large receive queue-pairs receive $TIMED_TEST:size=65536:slots=1 receive keepalive closed => $DENIED
 	command:region:large receive queue-pairs receive $TIMED_TEST:size=65536:slots=1:read receive keepalive closed => $DENIED
 	END
+}
+
+@test "operations between queue pairs that do not exist" {
+	local files tasks
+	start_server any
+	control_peer command:region receive disconnect >"$OUT"
+	wait_until no_control_session
+	files=$(descriptors "$SERVER") tasks=$(threads)
+	# The server waits for what the client claims to have sent, and answers that nothing arrived.
+	control_peer command:operations:nowhere receive command:operations-end:claims receive command:facts receive disconnect >"$OUT"
+	count "$OUT" '^received operations\(-end\)\? done$' 2
+	[ "$(tail -n 1 "$OUT")" = 'received facts done' ]
+	# Begun again and again, and left in the middle.
+	control_peer command:operations:nowhere receive command:operations:nowhere receive command:operations:nowhere receive exit >"$OUT"
+	wait_until no_control_session
+	wait_until has_only "$files" "$tasks"
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	stop_server
 }
 
 @test "accesses to our memory at the wrong time" {

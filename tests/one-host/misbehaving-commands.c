@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "protocol/command.h"
+#include "protocol/operations.h"
 #include "protocol/test-parameters.h"
 #include "tests/one-host/misbehaving-commands.h"
 
@@ -15,6 +16,8 @@ static const char *const names[COMMAND_TYPES] = {
 	[COMMAND_QUEUE_PAIRS] = "queue-pairs",
 	[COMMAND_BEGIN] = "begin",
 	[COMMAND_END] = "end",
+	[COMMAND_OPERATIONS] = "operations",
+	[COMMAND_OPERATIONS_END] = "operations-end",
 };
 
 static const char *const statuses[] = {
@@ -43,6 +46,34 @@ static enum command_type type_named(const char *name, size_t length)
 		if (names[type] && misbehaving_is(name, length, names[type]))
 			return (enum command_type)type;
 	return (enum command_type)atoi(name);
+}
+
+/* Offers queue pairs that do not exist, with wrong packet sequence numbers, for all operations. */
+static void lie(struct command *message)
+{
+	static uint8_t text[OPERATIONS_OFFER_SIZE];
+	struct operations_offer offer = {.wanted = OPERATIONS_ALL};
+
+	for (size_t i = 0; i < OPERATION_QUEUES; i++) {
+		offer.queues[i].number = 0xabcdef;
+		offer.queues[i].sequence = 0xfedcba;
+	}
+	operations_offer_encode(&offer, text);
+	message->text = (const char *)text;
+	message->text_size = sizeof(text);
+}
+
+/* Claims that all operations have been done. */
+static void claim(struct command *message)
+{
+	static uint8_t text[OPERATIONS_RESULTS_SIZE];
+	struct operation_result results[OPERATIONS] = {0};
+
+	for (size_t i = 0; i < OPERATIONS; i++)
+		results[i].state = OPERATION_OK;
+	operations_results_encode(results, text);
+	message->text = (const char *)text;
+	message->text_size = sizeof(text);
 }
 
 /* Applies the named fault to the message. */
@@ -79,6 +110,10 @@ static void distort(struct command *message, const char *how, size_t length)
 		message->text = zeros, message->text_size = TEST_RESULT_SIZE;
 	else if (misbehaving_is(how, length, "ones"))
 		message->text = ones, message->text_size = TEST_RESULT_SIZE;
+	else if (misbehaving_is(how, length, "nowhere"))
+		lie(message);
+	else if (misbehaving_is(how, length, "claims"))
+		claim(message);
 	else if (misbehaving_is(how, length, "wrong")) {
 		test_result_encode(&(struct test_result){.operations = 1, .wrong = 1}, wrong);
 		message->text = (const char *)wrong, message->text_size = TEST_RESULT_SIZE;

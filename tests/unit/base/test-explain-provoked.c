@@ -395,6 +395,8 @@ static const struct {
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_SPEED, NO_TEST,
 		"nothing is promised of RDMA in software, so nothing is too slow"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_BUS, NO_TEST, "soft-RoCE sits in no slot"},
+	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_OPERATION, NO_TEST,
+		"a device that lacks what it offers: test-operations.c has one"},
 	{FAILURE_IMPAIRED, PHASE_ANY, IMPAIRED_EXPECTED,
 		"a rate below --expect: exit 1 and the measured rate",
 		"the rate is lower than expected"},

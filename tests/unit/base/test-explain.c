@@ -76,7 +76,7 @@ static void every_project_code_has_its_own_row(void **state)
 		explain(FAILURE_DEADLINE, PHASE_EXCHANGE, LIMIT_HANDSHAKE)->code, LIMIT_HANDSHAKE);
 	for (int code = LIMIT_IDLE; code <= LIMIT_MEMORY; code++)
 		assert_int_equal(explain(FAILURE_LIMIT, PHASE_EXCHANGE, code)->code, code);
-	for (int code = IMPAIRED_MTU; code <= IMPAIRED_LARGE_DATA; code++) {
+	for (int code = IMPAIRED_MTU; code <= IMPAIRED_OPERATION; code++) {
 		const struct explanation *row = explain(FAILURE_IMPAIRED, PHASE_EXCHANGE, code);
 
 		assert_int_equal(row->kind, FAILURE_IMPAIRED);

@@ -7,6 +7,10 @@
 #include "tests/unit/common/personality.h"
 #include "tests/unit/unit.h"
 
+/* Memory windows of types 1 and 2, which a SEND can invalidate. */
+#define WINDOWS \
+	(IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS)
+
 static const struct personality rows[] = {
 	{
 		.name = "soft-RoCE",
@@ -15,6 +19,12 @@ static const struct personality rows[] = {
 		.reads_answered = 128,
 		.reads_asked = 128,
 		.late_events = true, /* sw/rxe/rxe_cq.c: rxe_send_complete() */
+		/* sw/rxe/rxe_param.h; _ib_modify_qp() refuses its alternate path */
+		.capabilities = WINDOWS | IBV_DEVICE_AUTO_PATH_MIG,
+		.pieces = 32,
+		.shared_receives = true,
+		.unreliable = true,
+		.lacks = "alternate path",
 		.healthy = "duplicate_request 9\n",
 		.receiver = "out_of_seq_request 60\n",
 		.sender = "rcvd_seq_err 60\ncompleter_retry_err 5\n",
@@ -26,6 +36,13 @@ static const struct personality rows[] = {
 		/* hw/mlx4/main.c: mlx4_ib_query_device(); checked by qp.c: _mlx4_ib_modify_qp() */
 		.reads_answered = 16,
 		.reads_asked = 128,
+		/* hw/mlx4/main.c: mlx4_ib_query_device() */
+		.capabilities = WINDOWS | IBV_DEVICE_AUTO_PATH_MIG,
+		.pieces = 32,
+		.shared_receives = true,
+		.unreliable = true,
+		.infiniband = true,
+		.lacks = "",
 		.healthy = "rq_num_dup 9\n",
 		.receiver = "rq_num_oos 60\n",
 		.sender = "sq_num_oos 60\nsq_num_to 5\n",
@@ -37,6 +54,13 @@ static const struct personality rows[] = {
 		.reads_answered = 16,
 		.reads_asked = 16,
 		/* hw/mlx5/counters.c: out_of_seq_q_cnts, retrans_q_cnts; with adaptive routing */
+		/* hw/mlx5/main.c: mlx5_ib_query_device(): bits apm and imaicl */
+		.capabilities = WINDOWS | IBV_DEVICE_AUTO_PATH_MIG,
+		.pieces = 30,
+		.shared_receives = true,
+		.unreliable = true,
+		.infiniband = true,
+		.lacks = "",
 		.healthy = "out_of_sequence 5000\nduplicate_request 9\n",
 		.receiver = "out_of_sequence 60\n",
 		.sender = "packet_seq_err 60\nlocal_ack_timeout_err 5\n",
@@ -49,6 +73,15 @@ static const struct personality rows[] = {
 		.reads_asked = 126,
 		/* libbnxt_re, verbs.c: bnxt_re_poll_term_cqe(), bnxt_re_poll_flush_lists() */
 		.flushes_in_poll = true,
+		/*
+		 * hw/bnxt_re/ib_verbs.c: bnxt_re_query_device(); libbnxt_re, main.c: no alloc_mw;
+		 * verbs.c: bnxt_re_check_qp_limits()
+		 */
+		.capabilities = WINDOWS,
+		.pieces = 6,
+		.shared_receives = true,
+		.no_windows = true,
+		.lacks = "memory window, unreliable connection, alternate path",
 		.healthy = "dup_req 9\n",
 		.receiver = "oos_drop_count 60\n",
 		.sender = "seq_err_naks_rcvd 60\nto_retransmits 5\n",
@@ -61,6 +94,12 @@ static const struct personality rows[] = {
 		.reads_answered = 127,
 		.reads_asked = 255,
 		.queries_in_part = true, /* hw/irdma/verbs.c: irdma_query_qp() */
+		/* hw/irdma/verbs.c: irdma_query_device(), before the third generation */
+		.capabilities = WINDOWS,
+		.pieces = 13,
+		.no_atomics = true,
+		.lacks = "fetch-and-add, compare-and-swap, shared receive queue, unreliable "
+			 "connection, alternate path",
 		.healthy = "RxECNMrkd 9\n",
 		.receiver = "Rcvd_Out_of_order_packets 60\n",
 		.sender = "Nak_Sequence_Error 60\nRetransSegs 60\n",

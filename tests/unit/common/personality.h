@@ -39,6 +39,17 @@ struct personality {
 	/* A listener on a wildcard accepts clients of its own address family only. */
 	bool one_family;
 
+	/* For the operations that a diagnosis tries: control/operation-table.c. */
+	unsigned int capabilities; /* enum ibv_device_cap_flags */
+	int pieces;                /* max_sge */
+	bool shared_receives;      /* max_srq is not 0 */
+	bool unreliable;           /* has queue pairs of type UC */
+	bool no_datagrams;         /* has none of type UD */
+	bool no_atomics;           /* atomic_cap is IBV_ATOMIC_NONE */
+	bool no_windows;           /* libibverbs' driver has no calls for memory windows */
+	bool infiniband;           /* the link layer of its ports */
+	const char *lacks;         /* these operations, as the check must find it */
+
 	/* Increases of the counters of a port as lines "name value". Empty: there are none. */
 	const char *healthy;           /* of each end, while no packet is lost */
 	const char *receiver, *sender; /* of the two ends of a direction that loses packets */

@@ -26,7 +26,8 @@ static void make_healthy(void)
 		"address and route resolved in 1 ms, connected in 12 ms", "round trip in 0.214 ms",
 		"compatible",
 		"WRITE and READ of 1 to 1048576 bytes in both directions: all bytes correct",
-		"812 MB/s to the server, 798 MB/s from it", "local: no errors; remote: no errors"};
+		"812 MB/s to the server, 798 MB/s from it", "local: no errors; remote: no errors",
+		"15 ok, 1 unsupported"};
 
 	memset(&diagnosis, 0, sizeof(diagnosis));
 	memset(&options, 0, sizeof(options));
@@ -69,7 +70,8 @@ static void a_healthy_pair_in_a_file(void **state)
 		"data        ok      WRITE and READ of 1 to 1048576 bytes in both directions: all bytes "
 		"correct\n"
 		"bandwidth   ok      812 MB/s to the server, 798 MB/s from it\n"
-		"counters    ok      local: no errors; remote: no errors\n");
+		"counters    ok      local: no errors; remote: no errors\n"
+		"operations  ok      15 ok, 1 unsupported\n");
 	assert_string_equal(printed.error, "");
 	diagnosis.output.quiet = true;
 	run(print, NULL);

@@ -138,7 +138,9 @@ static void keeps_its_numbers(void **state)
 		{COMMAND_BEGIN, 10},
 		{COMMAND_END, 11},
 		{COMMAND_ABORT, 12},
-		{COMMAND_TYPES, 13},
+		{COMMAND_OPERATIONS, 13},
+		{COMMAND_OPERATIONS_END, 14},
+		{COMMAND_TYPES, 15},
 	};
 
 	(void)state;

@@ -1,0 +1,106 @@
+/* See diagnose/operations-check.h. control/operations.h tries the operations. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json-document.h"
+#include "base/text.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/operations-check.h"
+
+static const char *const states[OPERATION_STATES] = {
+	[OPERATION_SKIPPED] = "skipped",
+	[OPERATION_OK] = "ok",
+	[OPERATION_UNSUPPORTED] = "unsupported",
+	[OPERATION_FAILED] = "failed",
+};
+
+static unsigned int count(
+	const struct operation_result results[OPERATIONS], enum operation_state state)
+{
+	unsigned int found = 0;
+
+	for (enum operation operation = 0; operation < OPERATIONS; operation++)
+		found += results[operation].state == state;
+	return found;
+}
+
+int operations_check_judge(
+	struct check_list *list, const struct operation_result results[OPERATIONS])
+{
+	unsigned int worked = count(results, OPERATION_OK);
+	unsigned int lacking = count(results, OPERATION_UNSUPPORTED);
+	unsigned int skipped = count(results, OPERATION_SKIPPED);
+	struct failure failure = {0};
+	char seen[sizeof(failure.evidence)] = "", reason[OPERATION_REASON];
+
+	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
+		if (results[operation].state != OPERATION_FAILED)
+			continue;
+		operation_reason(&results[operation], reason);
+		text_append(seen, sizeof(seen), "%s%s: %s", *seen ? "; " : "",
+			operation_name(operation), reason);
+	}
+	if (*seen) {
+		failure_set(&failure, FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_OPERATION,
+			"operations", "%s", seen);
+		check_list_fail(list, CHECK_OPERATIONS, &failure);
+	} else if (worked + lacking == 0) {
+		check_list_skip(list, CHECK_OPERATIONS, "no time was left");
+	} else if (skipped > 0) {
+		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u not tried", worked, skipped);
+	} else if (lacking > 0) {
+		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u unsupported", worked, lacking);
+	} else {
+		check_list_ok(list, CHECK_OPERATIONS, "%u ok", worked);
+	}
+	return 0;
+}
+
+bool operations_check_line(const struct operation_result results[OPERATIONS],
+	enum operation operation, char line[OPERATIONS_CHECK_LINE])
+{
+	char reason[OPERATION_REASON];
+
+	operation_reason(&results[operation], reason);
+	snprintf(line, OPERATIONS_CHECK_LINE, "%s %s%s%s", operation_name(operation),
+		states[results[operation].state], *reason ? ", " : "", reason);
+	return results[operation].state != OPERATION_SKIPPED;
+}
+
+struct json_object *operations_check_json(const struct operation_result results[OPERATIONS])
+{
+	struct json_object *array = json_object_new_array(), *object;
+	char reason[OPERATION_REASON];
+
+	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
+		operation_reason(&results[operation], reason);
+		object = json_object_new_object();
+		document_add_text(object, "operation", operation_name(operation));
+		document_add_text(object, "state", states[results[operation].state]);
+		document_add_known_text(object, "reason", reason);
+		document_append(array, object);
+	}
+	return document_filled(array);
+}
+
+int check_operations(struct diagnosis *diagnosis)
+{
+	struct control *control = &diagnosis->control;
+
+	if (!control->tries) {
+		check_list_skip(&diagnosis->list, CHECK_OPERATIONS, "older server");
+		return 0;
+	}
+	if (!control->device.traits->own_queue_pairs) {
+		check_list_skip(&diagnosis->list, CHECK_OPERATIONS, "not tried over iWARP");
+		return 0;
+	}
+	if (diagnosis->list.checks[CHECK_COUNTERS].state == CHECK_FAILED) {
+		check_list_skip(&diagnosis->list, CHECK_OPERATIONS, "the path loses packets");
+		return 0;
+	}
+	if (operations_try(
+		    control, check_deadline(diagnosis, COMMAND_MS, 0), diagnosis->operations))
+		return check_control_failed(diagnosis, CHECK_OPERATIONS);
+	return operations_check_judge(&diagnosis->list, diagnosis->operations);
+}
