@@ -35,7 +35,9 @@ static void call_failed(struct operation_end *end, enum operation operation, int
 static void open_operation(struct operation_end *end, enum operation operation)
 {
 	const struct operation_row *row = &operation_rows[operation];
-	enum operation_lack lack = row->lack(end);
+	/* Over iWARP, only rdmacm connects queue pairs. */
+	bool possible = end->control->device.traits->own_queue_pairs;
+	enum operation_lack lack = possible ? row->lack(end) : LACK_IWARP;
 	int error;
 
 	if (lack == LACK_NOTHING) {

@@ -69,6 +69,7 @@ load diagnose
 	stop_server
 }
 
+# bats test_tags=roce
 @test "one of each operation works that soft-RoCE has, on one line, or with --verbose on one each" {
 	local operation
 	start_server any
