@@ -43,17 +43,18 @@
 
 /*
  * The pieces that the peer may send before credit in send mode, unless --depth says otherwise; with
- * more, each would be smaller, because all slots are in half of --buffer.
+ * more, each would be smaller, because all slots share --buffer.
  */
-#define SEND_DEPTH 14
+#define SEND_DEPTH 8
 
 /*
- * Slots besides those for pieces. The peer sends MSG_HAVE, MSG_START, MSG_DONE, MSG_VERDICT,
- * MSG_ABORT, up to three keepalives and, because each covers a quarter of our depth of its pieces,
- * up to four MSG_CREDIT messages; and one more. In an exchange of two texts: MSG_DONE, MSG_VERDICT,
- * MSG_ABORT and the keepalives.
+ * Slots besides those for pieces. The peer sends MSG_START, MSG_DONE, MSG_VERDICT, up to three
+ * keepalives and, because each covers half of our depth of its pieces, up to two MSG_CREDIT
+ * messages. MSG_HAVE has been processed before any credit is due, so it needs no slot of its own.
+ * One more is for MSG_ABORT, or for an excess message, which then arrives and can be reported. In
+ * an exchange of two texts: MSG_DONE, MSG_VERDICT, MSG_ABORT and the keepalives.
  */
-#define SLOT_MESSAGES      13
+#define SLOT_MESSAGES      9
 #define TEXT_SLOT_MESSAGES 6
 
 /* The sizes of slots are multiples of this. */
@@ -109,7 +110,7 @@ static uint64_t round_slot(uint64_t size)
 	return size / unit * unit;
 }
 
-/* Replaces most receives by slots, all of which fit into half of --buffer. */
+/* Replaces most receives by slots, all of which fit into --buffer. */
 static void choose_slots(struct queue_limits *limits, const struct exchange_settings *settings)
 {
 	uint64_t slot;
@@ -117,7 +118,7 @@ static void choose_slots(struct queue_limits *limits, const struct exchange_sett
 	limits->receives = FIRST_RECEIVES;
 	limits->sends += FIRST_RECEIVES; /* which our empty SENDs use up at the peer */
 	limits->slots = limits->depth + (limits->texts ? TEXT_SLOT_MESSAGES : SLOT_MESSAGES);
-	slot = round_slot(settings->buffer / 2 / limits->slots);
+	slot = round_slot(settings->buffer / limits->slots);
 	if (slot < SLOT_MIN)
 		slot = SLOT_MIN;
 	if (!limits->texts && limits->chunk > slot - MESSAGE_SIZE)
@@ -145,8 +146,9 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 			choose_slots(limits, settings);
 		return;
 	}
+	/* A SEND wakes the peer's program, as a WRITE does that completes FLOW_TOGETHER chunks. */
 	if (chunk == 0)
-		chunk = device->traits->chunk;
+		chunk = device->traits->chunk * (posted ? FLOW_TOGETHER : 1);
 	most = device_message_max(device, port);
 	limits->chunk = clamp(chunk, 1, posted ? most - MESSAGE_SIZE : most);
 	depth = posted ? SEND_DEPTH
@@ -182,9 +184,17 @@ static uint64_t budget(const struct connection *connection)
 	return lockable < settings->buffer ? lockable : settings->buffer;
 }
 
+/* The most bytes for one stream's data if the other's needs this many. */
+static uint64_t share_beside(const struct connection *connection, uint64_t other)
+{
+	uint64_t all = budget(connection);
+
+	return other < all / 2 ? all - other : all / 2;
+}
+
 size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other)
 {
-	uint64_t all = budget(connection), most = other < all / 2 ? all - other : all / 2;
+	uint64_t most = share_beside(connection, other);
 	uint32_t chunk = connection->limits.chunk, depth = connection->settings->depth;
 
 	if (stream <= SINK_TEXT_SIZE)
@@ -198,10 +208,11 @@ size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t 
 	return most > guard_pages_round(1) ? (size_t)most : guard_pages_round(1);
 }
 
-size_t slots_size(const struct connection *connection, uint64_t stream, size_t *least)
+size_t slots_size(
+	const struct connection *connection, uint64_t stream, uint64_t other, size_t *least)
 {
 	const struct queue_limits *limits = &connection->limits;
-	uint64_t most = round_slot(budget(connection) / 2 / limits->slots);
+	uint64_t most = round_slot(share_beside(connection, other) / limits->slots);
 	uint64_t data = stream < limits->chunk ? stream : limits->chunk;
 	uint64_t slot = SLOT_FOR(data);
 

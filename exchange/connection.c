@@ -104,7 +104,8 @@ static int make_slots(struct connection *connection, struct failure *failure)
 {
 	struct ring *ring = &connection->incoming_ring;
 	uint32_t depth = connection->limits.depth;
-	size_t least, size = slots_size(connection, connection->theirs.size, &least);
+	uint64_t ours = source_size(connection->source);
+	size_t least, size = slots_size(connection, connection->theirs.size, ours, &least);
 	int error;
 
 	connection->slots_held = calloc(depth, sizeof(*connection->slots_held));
@@ -129,8 +130,13 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	bool posted = mover->exposes == EXPOSES_NOTHING;
 	int incoming = mover->incoming_access | (remote ? IBV_ACCESS_REMOTE_WRITE : 0);
 	bool shares = shares_control(connection);
-	int error;
+	int error = posted ? make_slots(connection, failure) : 0;
 
+	if (error)
+		return -1;
+	/* Several slots may need more memory than all data that arrives in them. */
+	if (posted)
+		theirs = connection->incoming_ring.size;
 	if (shares && mover->exposes != EXPOSES_OUTGOING)
 		error = share_control(
 			connection, &connection->outgoing, &connection->outgoing_ring);
@@ -139,12 +145,10 @@ static int make_rings(struct connection *connection, struct failure *failure)
 			ring_size(connection, ours, theirs), 0, mover->outgoing_access, failure);
 	if (error)
 		return -1;
-	if (posted)
-		error = make_slots(connection, failure);
-	else if (shares && mover->exposes == EXPOSES_OUTGOING && !remote)
+	if (!posted && shares && mover->exposes == EXPOSES_OUTGOING && !remote)
 		error = share_control(
 			connection, &connection->incoming, &connection->incoming_ring);
-	else
+	else if (!posted)
 		error = make_ring(connection, &connection->incoming, &connection->incoming_ring,
 			ring_size(connection, theirs, ours), 0, incoming, failure);
 	if (error)

@@ -1,8 +1,13 @@
 /* Flow control arithmetic for one stream. Owns nothing; the caller serialises access. */
 #include "exchange/flow-control.h"
 
-/* Credit is granted in quarters of the allowance, so that few messages are needed. */
-#define PARTS 4
+/*
+ * Credit is granted in quarters of the allowance, so that few messages are needed; for receives
+ * that pieces hold, in halves, because the peer needs a receive as large as theirs for each of the
+ * messages that may be in flight.
+ */
+#define PARTS      4
+#define PARTS_HELD 2
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -133,9 +138,9 @@ void flow_arrived(struct flow_receiver *receiver, uint64_t position, uint64_t re
 }
 
 /* The fraction of the allowance at which credit is due, rounded up. */
-static uint64_t share_of(uint64_t all)
+static uint64_t share_of(uint64_t all, uint64_t parts)
 {
-	return all / PARTS + (all % PARTS > 0);
+	return all / parts + (all % parts > 0);
 }
 
 bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, uint64_t freed)
@@ -143,8 +148,10 @@ bool flow_give_credit(const struct flow *flow, struct flow_receiver *receiver, u
 	/* Credit READ data when it arrives, but written data only once the sink has freed it. */
 	uint64_t position = flow->fetched ? receiver->arrived : freed;
 
-	if (position - receiver->credited < share_of(flow->exposed) &&
-		receiver->pieces_freed - receiver->pieces_credited < share_of(flow->depth))
+	uint64_t parts = flow->held ? PARTS_HELD : PARTS;
+
+	if (position - receiver->credited < share_of(flow->exposed, PARTS) &&
+		receiver->pieces_freed - receiver->pieces_credited < share_of(flow->depth, parts))
 		return false;
 	receiver->credited = position;
 	receiver->pieces_credited = receiver->pieces_freed;

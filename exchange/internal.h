@@ -233,10 +233,12 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 size_t ring_size(const struct connection *connection, uint64_t stream, uint64_t other);
 
 /*
- * Returns the size of the memory for all receive slots if the peer's stream has this size, and in
- * *least how much of it is needed. Main thread.
+ * Returns the size of the memory for all receive slots if the peer's stream has size `stream` and
+ * ours `other`, and in *least how much of it is needed: like ring_size(), half of the memory plus
+ * any that our stream does not need. Main thread.
  */
-size_t slots_size(const struct connection *connection, uint64_t stream, size_t *least);
+size_t slots_size(
+	const struct connection *connection, uint64_t stream, uint64_t other, size_t *least);
 
 /* Divides the incoming region into receive slots. Main thread. */
 void slots_divide(struct connection *connection);

@@ -5,8 +5,9 @@
  */
 #include "stream/ring.h"
 
-/* ring_free_to() reports each of this many parts of the ring. */
-#define PARTS 4
+/* ring_free_to() reports each of this many parts of the ring, or of its room for pieces. */
+#define PARTS        4
+#define PARTS_PLACED 2
 
 void ring_init(struct ring *ring, void *memory, size_t size)
 {
@@ -161,13 +162,14 @@ void ring_end(struct ring *ring)
 	pthread_mutex_unlock(&ring->lock);
 }
 
-/* True if another quarter has become free since this was last true. */
-static bool another_quarter(struct ring *ring)
+/* True if another part has become free since this was last true. */
+static bool another_part(struct ring *ring)
 {
 	uint64_t freed = ring->pieces ? ring->pieces_freed : ring->freed;
-	uint64_t quarter = ring->pieces ? (ring->room + PARTS - 1) / PARTS : ring->size / PARTS;
+	uint64_t part =
+		ring->pieces ? (ring->room + PARTS_PLACED - 1) / PARTS_PLACED : ring->size / PARTS;
 
-	if (freed - ring->reported < quarter)
+	if (freed - ring->reported < part)
 		return false;
 	ring->reported = freed;
 	return true;
@@ -183,7 +185,7 @@ bool ring_free_to(struct ring *ring, uint64_t position)
 			free_pieces(ring, position - ring->freed);
 		ring->freed = position;
 	}
-	report = another_quarter(ring);
+	report = another_part(ring);
 	pthread_cond_signal(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 	return report;

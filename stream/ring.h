@@ -96,7 +96,7 @@ void ring_end(struct ring *ring);
 
 /*
  * Advances `freed` to this position; earlier positions are ignored. Returns true each time another
- * quarter of the ring, in bytes or in pieces, is free. Emptying thread.
+ * quarter of the ring is free, or half of its room for pieces. Emptying thread.
  */
 bool ring_free_to(struct ring *ring, uint64_t position);
 

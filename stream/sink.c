@@ -131,7 +131,7 @@ static int empty_ring(struct sink *sink)
 		error = consume(sink, &span);
 		if (error)
 			return error;
-		/* The CQ thread is woken when a quarter of the ring is free again. */
+		/* The CQ thread is woken when a part of the ring is free again. */
 		if (ring_free_to(sink->ring, sink->size) && sink->threaded)
 			listener->moved(listener->about);
 	}

@@ -267,7 +267,7 @@ two_peers() {
 	start_server --timeout 60 --count 1 --output "$DIR/fifo" send
 	misbehaving_peer --hello send --size unknown "$ADDRESS" "$PORT" mr:send get pieces closed
 	server_exits 4
-	has "$ERRORS" 'received an invalid announcement of data up to byte 375'
+	has "$ERRORS" 'received an invalid announcement of data up to byte 225'
 	one_line "$ERRORS"
 }
 

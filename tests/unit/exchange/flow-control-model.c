@@ -260,6 +260,7 @@ static bool complete_read(struct world *world)
 static bool give_credit(const struct setting *setting, struct world *world)
 {
 	const struct flow flow = make_flow(setting, false);
+	const unsigned int credits_max = setting->sends ? CREDITS_HELD_MAX : CREDITS_MAX;
 	struct flow_receiver *receiver = &world->receiver, before = *receiver;
 
 	if (world->done_received || !flow_give_credit(&flow, receiver, world->freed))
@@ -269,8 +270,8 @@ static bool give_credit(const struct setting *setting, struct world *world)
 	assert_true(receiver->pieces_credited <= receiver->pieces_freed);
 	assert_true(receiver->credited > before.credited ||
 		    receiver->pieces_credited > before.pieces_credited);
-	if (world->credit_count == CREDITS_MAX)
-		fail_msg("more than %d MSG_CREDIT in flight", CREDITS_MAX);
+	if (world->credit_count == credits_max)
+		fail_msg("more than %u MSG_CREDIT in flight", credits_max);
 	world->credits[world->credit_count++] =
 		(struct credit){receiver->credited, receiver->pieces_credited};
 	return true;

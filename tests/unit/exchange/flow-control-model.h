@@ -10,7 +10,9 @@
 #define DEPTH_MAX   64
 #define READS_MAX   16
 #define SIGNALS_MAX 64
-#define CREDITS_MAX 8 /* exchange/buffers.c relies on this limit */
+/* exchange/buffers.c relies on these limits; the second is for pieces that hold their receives. */
+#define CREDITS_MAX      8
+#define CREDITS_HELD_MAX 2
 
 struct setting {
 	uint64_t sender_ring, receiver_ring;
