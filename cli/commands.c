@@ -57,7 +57,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.summary = "measure the bandwidth of an operation",
 			/* No empty line follows: the help has as many lines as a screen. */
 			.about =
-				"Measure write, read, fetch-add or compare-swap to an rdma-server; PORT: 7471.",
+				"OPERATION: write, read, send, write-imm, fetch-add or compare-swap. PORT: 7471.",
 			.example = "bandwidth write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,
@@ -71,7 +71,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words = "latency OPERATION HOST [PORT]",
 			.summary = "measure the latency of an operation",
 			.about =
-				"Measure write, read, fetch-add or compare-swap to an rdma-server; PORT: 7471.\n",
+				"OPERATION: write, read, send, write-imm, fetch-add or compare-swap. PORT: 7471.\n",
 			.example = "latency write 192.0.2.1 7471",
 			.mode = 1,
 			.host = 2,

@@ -501,9 +501,10 @@ static enum options_result take_mode(
 
 	if (!server && options->command != CLI_EXCHANGE) {
 		options->operation = test_operation_by_name(word);
-		return options->operation ? OPTIONS_RUN
-					  : report_word(options, "operation", word,
-						    "write|read|fetch-add|compare-swap");
+		return options->operation
+			       ? OPTIONS_RUN
+			       : report_word(options, "operation", word,
+					 "write|read|send|write-imm|fetch-add|compare-swap");
 	}
 	options->mode = mode_by_name(word);
 	if (options->mode || (server && strcmp(word, "any") == 0))

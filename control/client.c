@@ -28,7 +28,8 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 		.timeout = request->timeout,
 		.flags = HELLO_ANSWERS | HELLO_EXPLAINED |
 			 (request->bandwidth ? HELLO_BANDWIDTH : 0) |
-			 (request->worker ? HELLO_WORKER : 0),
+			 (request->worker ? HELLO_WORKER : 0) |
+			 (request->receives ? HELLO_RECEIVES : 0),
 	};
 
 	control_init(control, channel, id, rdma_get_peer_addr(id), request->secret, SECRET_CLIENT);
@@ -36,6 +37,8 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 	control->stop_fd = request->stop_fd;
 	if (request->bandwidth)
 		control->ordering = request->ordering;
+	if (request->receives)
+		control->receives = request->depth + CONTROL_RECEIVES_BESIDES;
 	if (control_prepare(control, request->queue_pairs, request->depth)) {
 		*failure = control->failure;
 		return -1;

@@ -19,6 +19,7 @@ struct control_request {
 	uint32_t queue_pairs, depth; /* endpoint capacity; a measurement also sends it */
 	bool bandwidth;              /* a measurement of bandwidth only */
 	bool worker;                 /* another connection reports the measurement's results */
+	bool receives;               /* the measured operations use up receives */
 	enum ordering ordering;      /* of a bandwidth test's data; all other data is ordered */
 	uint8_t reads;               /* RDMA READs in flight, in either direction */
 	const struct secret *secret; /* owned by the caller; NULL: none */

@@ -65,7 +65,7 @@ static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t
 {
 	const struct queue_size size = {
 		.sends = depth + CONTROL_SENDS,
-		.receives = CONTROL_RECEIVES,
+		.receives = CONTROL_RECEIVES + control->receives,
 		.inline_max = INLINE_MAX,
 	};
 
@@ -110,15 +110,16 @@ static int post_receives(
 {
 	int error;
 
-	queue_pair_set_slots(pair, (struct slot_area){control->messages.start + offset, slot_size,
-					   control->messages.mr->lkey});
-	error = queue_pair_post_receives(pair, pair->size.receives);
+	queue_pair_set_slots(pair, (struct slot_area){.start = control->messages.start + offset,
+					   .slot_size = slot_size,
+					   .key = control->messages.mr->lkey});
+	error = queue_pair_post_receives(pair, CONTROL_RECEIVES);
 	return error ? failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
 }
 
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth)
 {
-	control->kept_max = queue_pairs * CONTROL_RECEIVES;
+	control->kept_max = queue_pairs * (CONTROL_RECEIVES + control->receives);
 	control->kept = calloc(control->kept_max, sizeof(*control->kept));
 	if (!control->kept)
 		return failure_errno(&control->failure, PHASE_ALLOCATION, "calloc", ENOMEM);
@@ -523,11 +524,18 @@ static int progress(struct control *control, deadline_t deadline)
 	return count < 0 ? -1 : 0;
 }
 
-int control_release(struct control *control, const struct completion *completion)
+static int release(struct control *control, struct queue_pair *pair, uint64_t slot)
 {
-	int error = queue_pair_post_receive(completion->pair, completion->number);
+	int error = control->retired && slot < CONTROL_RECEIVES
+			    ? 0
+			    : queue_pair_post_receive(pair, slot);
 
 	return error ? failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", -error) : 0;
+}
+
+int control_release(struct control *control, const struct completion *completion)
+{
+	return release(control, completion->pair, completion->number);
 }
 
 /* Waits until the last message is acknowledged. */
@@ -608,8 +616,8 @@ int control_receive_message(struct control *control, struct command *message, de
 	if (failure_is_set(&control->failure))
 		return -1;
 	/* The caller is done with the previous message. */
-	if (control->held && queue_pair_post_receive(control->held, control->held_slot))
-		return failure_errno(&control->failure, PHASE_MEMORY, "ibv_post_recv", EIO);
+	if (control->held && release(control, control->held, control->held_slot))
+		return -1;
 	control->held = NULL;
 	completion = next_receive(control, deadline);
 	if (!completion)

@@ -39,6 +39,12 @@
 /* Receives posted per queue pair: commands and replies on the first, test notices on all. */
 #define CONTROL_RECEIVES 8
 
+/*
+ * Receives per queue pair besides those for the operations of a test that use them up: messages and
+ * notices arrive in between (measure/receives.h).
+ */
+#define CONTROL_RECEIVES_BESIDES (2 * CONTROL_RECEIVES)
+
 /* Size of a notice in bytes, and notices in flight per queue pair (measure/perf-test.h). */
 #define CONTROL_NOTICE_SIZE 8
 #define CONTROL_NOTICES     8
@@ -78,6 +84,8 @@ struct control {
 	uint32_t peer_length, peer_rkey;
 	struct kept_receive *kept; /* ring of completed receives not yet processed */
 	unsigned int kept_first, kept_count, kept_max;
+	uint32_t receives; /* of a test, per queue pair; set before control_prepare() */
+	bool retired;      /* they are posted; the first CONTROL_RECEIVES are not posted again */
 	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
 	bool heard;              /* received a message */
 	uint64_t held_slot;
@@ -215,7 +223,7 @@ void control_keep(struct control *control, const struct completion *completion);
 /* Removes and returns the oldest kept receive (kept_count > 0), valid until another is kept. */
 const struct completion *control_take_kept(struct control *control);
 
-/* Reposts a completed receive. */
+/* Reposts a completed receive, unless those of a test have replaced it. */
 int control_release(struct control *control, const struct completion *completion);
 
 /*

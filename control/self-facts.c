@@ -125,7 +125,8 @@ static void add_operations(struct facts *facts, const struct device *device)
 	for (unsigned int i = 0; i < TEST_OPERATIONS; i++) {
 		const struct test_operation *operation = &test_operations[i];
 
-		if (!operation->atomic || device_has_atomics(device))
+		if ((!operation->atomic || device_has_atomics(device)) &&
+			(!operation->immediate || device->traits->immediate))
 			text_append(
 				names, sizeof(names), "%s%s", *names ? " " : "", operation->name);
 	}

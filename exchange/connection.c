@@ -225,9 +225,10 @@ static int make_all(
 			control_size(limits) + (shares_control(connection) ? SINK_TEXT_SIZE : 0),
 			IBV_ACCESS_LOCAL_WRITE, failure))
 		return -1;
-	queue_pair_set_slots(
-		connection->endpoint.pairs, (struct slot_area){control_receives(connection),
-						    LONG_SLOT, connection->control.mr->lkey});
+	queue_pair_set_slots(connection->endpoint.pairs,
+		(struct slot_area){.start = control_receives(connection),
+			.slot_size = LONG_SLOT,
+			.key = connection->control.mr->lkey});
 	error = queue_pair_post_receives(connection->endpoint.pairs, limits->receives);
 	if (error)
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", -error);

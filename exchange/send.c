@@ -36,8 +36,9 @@ static enum exchange_event post_receives(struct connection *connection)
 	enum exchange_event event = EVENT_NONE;
 
 	queue_pair_add_slots(connection->endpoint.pairs, limits->receives,
-		(struct slot_area){connection->incoming.start, connection->slot_size,
-			connection->incoming.mr->lkey});
+		(struct slot_area){.start = connection->incoming.start,
+			.slot_size = connection->slot_size,
+			.key = connection->incoming.mr->lkey});
 	for (uint32_t i = 0; i < limits->slots && event == EVENT_NONE; i++)
 		event = connection_post_receive(connection, limits->receives + i);
 	return event;

@@ -1,7 +1,7 @@
 /*
  * Latency test: one operation at a time. A READ or an atomic operation ends with its completion. A
- * WRITE ends when the peer's reply, also a WRITE, arrives; half of that time is the one-way
- * latency.
+ * WRITE or SEND ends when the peer's reply, the same operation, arrives; half of that time is the
+ * one-way latency.
  *
  * A spinning end polls the last byte of the data, which contains the operation's number. If the
  * data takes several packets, no specification promises that the last byte arrives last: packets
@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "measure/perf-test.h"
+#include "measure/receives.h"
 #include "protocol/test-pattern.h"
 
 /* One in SIGNALED WRITEs is signaled: at least one per PERF_TEST_OUTSTANDING_MAX. */
@@ -60,6 +60,13 @@ static int take(struct perf_test *test, const struct completion *completion)
 	struct notice notice;
 	int received;
 
+	if (completion->kind == ENDPOINT_RECEIVE && test->parameters.operation->receives) {
+		received = receives_take(test, completion);
+		if (received <= 0)
+			return received;
+		queue_pair->received++;
+		return control_release(test->control, completion);
+	}
 	if (completion->kind == ENDPOINT_RECEIVE) {
 		if (awaits_immediate && completion->wc->status == IBV_WC_SUCCESS &&
 			completion->wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
@@ -80,6 +87,12 @@ static int take(struct perf_test *test, const struct completion *completion)
 	return 0;
 }
 
+/* True if a completion shows that the peer's operation has arrived, and not its last byte. */
+static bool arrives_by_completion(const struct perf_test *test)
+{
+	return test->parameters.operation->receives || test_parameters_immediate(&test->parameters);
+}
+
 /* True if the last byte belongs to the peer's WRITE with this number. */
 static bool is_marked(const struct perf_test *test, uint64_t number)
 {
@@ -88,10 +101,10 @@ static bool is_marked(const struct perf_test *test, uint64_t number)
 	return __atomic_load_n(last, __ATOMIC_ACQUIRE) == mark_of(number);
 }
 
-/* True if the peer's WRITE with this number has arrived. */
+/* True if the peer's operation with this number has arrived. */
 static bool is_here(const struct perf_test *test, uint64_t number)
 {
-	if (test_parameters_immediate(&test->parameters))
+	if (arrives_by_completion(test))
 		return test->queue_pairs->received > number;
 	return is_marked(test, number);
 }
@@ -101,10 +114,10 @@ static bool is_complete(const struct perf_test *test, uint64_t number)
 	return test->queue_pairs->completed > number;
 }
 
-/* Spins until the peer's WRITE with this number arrives or, at the server, a command. */
+/* Spins until the peer's operation with this number arrives or, at the server, a command. */
 static int spin_for_data(struct perf_test *test, uint64_t number)
 {
-	unsigned int turns = test_parameters_immediate(&test->parameters) ? 1 : TURNS_COMMAND;
+	unsigned int turns = arrives_by_completion(test) ? 1 : TURNS_COMMAND;
 	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !is_here(test, number); turn++) {
@@ -206,7 +219,7 @@ static int post(struct perf_test *test, struct form *form, uint64_t number, bool
 	return perf_test_post(test, test->queue_pairs, CONTROL_OPERATION, &form->request);
 }
 
-/* Fills the source buffer of a WRITE. */
+/* Fills the source buffer of a WRITE or SEND. */
 static void make_data(struct perf_test *test, uint64_t number)
 {
 	uint8_t *data = test->control->private.start;
@@ -228,13 +241,14 @@ static int write_once(struct perf_test *test, struct form *form, uint64_t number
 }
 
 /*
- * Checks the data of the peer's WRITE. The last byte may arrive slightly before the others; if they
- * do not follow within the time limit, the data is damaged. Then also checks whether to stop.
+ * Checks the data of the peer's WRITE or SEND. Without a completion, the last byte may arrive
+ * slightly before the others; if they do not follow within the time limit, the data is damaged.
+ * Then also checks whether to stop.
  */
 static int check_write(struct perf_test *test, uint64_t number)
 {
 	uint64_t seed = perf_test_seed(test, test->queue_pairs, number, !test->server);
-	uint64_t end = test_now() + (test->parameters.wait == TEST_SPIN ? SETTLED_NS : 0);
+	uint64_t end = test_now() + (arrives_by_completion(test) ? 0 : SETTLED_NS);
 	uint32_t size = test->parameters.size - 1;
 
 	while (!is_marked(test, number) ||
@@ -246,7 +260,7 @@ static int check_write(struct perf_test *test, uint64_t number)
 	return 0;
 }
 
-/* One WRITE in each direction: half of *end - start is the one-way latency. */
+/* One WRITE or SEND in each direction: half of *end - start is the one-way latency. */
 static int ping(struct perf_test *test, struct form *form, uint64_t number, uint64_t *end)
 {
 	if (write_once(test, form, number) || await_data(test, number))
@@ -304,8 +318,8 @@ static int settle(struct perf_test *test)
 }
 
 /*
- * The server's half: replies to each WRITE, even one that arrives just before the command that ends
- * the test. Each WRITE shows that the client has received the previous reply.
+ * The server's half: replies to each operation, even one that arrives just before the command that
+ * ends the test. Each of them shows that the client has received the previous reply.
  */
 static int answer(struct perf_test *test, struct form *form)
 {
@@ -335,6 +349,8 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 	if (test->server && parameters->operation->fetches)
 		return parameters->wait == TEST_EVENT ? 0 : spin_for_end(test);
 	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.sge);
+	if (receives_use_up(test))
+		return -1;
 	if (test->server)
 		return answer(test, &form);
 	while (!test->stopped) {
@@ -356,5 +372,10 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 		begin = checked ? test_now() : end;
 		test->stopped = test->operations == parameters->operations || end >= test->end;
 	}
-	return parameters->operation->fetches ? 0 : settle(test);
+	if (parameters->operation->fetches)
+		return 0;
+	return (parameters->operation->receives && receives_end(test, test->queue_pairs) < 0) ||
+			       settle(test)
+		       ? -1
+		       : 0;
 }

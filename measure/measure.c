@@ -82,7 +82,7 @@ static int choose_wait(struct measurement *measurement)
 	measurement->wait = parameters.wait;
 	if (measure->poll != POLL_AUTO)
 		return 0;
-	if (measure->latency && !parameters.operation->fetches && !immediate) {
+	if (measure->latency && test_operation_is_silent(parameters.operation) && !immediate) {
 		measurement->wait = TEST_SPIN;
 		why = "iWARP cannot wait for an event here";
 	} else if (measure->latency) {
@@ -242,33 +242,42 @@ static int check_expectation(struct measurement *measurement)
 		facts_shown(theirs, "driver"), facts_shown(theirs, "rate"));
 }
 
-/* True if these facts of an end name the operation. Releases without atomic operations say none. */
-static bool has_operation(const struct facts *facts, const struct test_operation *operation)
+/* The operations of an end. The first releases name none. */
+static const char *operations_of(const struct facts *facts)
 {
 	const char *names = facts_value(facts, "operations");
 
-	return !operation->atomic || (names && strstr(names, operation->name));
+	return names ? names : "write read";
+}
+
+static bool has_operation(const struct facts *facts, enum test_operation_number number)
+{
+	return strstr(operations_of(facts), test_operations[number].name);
 }
 
 /* Fails unless both ends support the operation. */
 static int check_operation(struct measurement *measurement)
 {
 	const struct test_operation *operation = measurement->options->operation;
-	bool here = has_operation(&measurement->ours, operation);
+	bool here = has_operation(&measurement->ours, operation->number);
 	const struct facts *lacking = here ? &measurement->theirs : &measurement->ours;
 	const char *host = here ? measurement->options->host : "this host";
+	/* Every device has SENDs, and the releases before them had atomic operations or none. */
+	bool old = !has_operation(lacking, TEST_SEND) &&
+		   (operation->receives || !facts_value(lacking, "operations"));
 
-	if (here && has_operation(&measurement->theirs, operation))
+	if (here && has_operation(&measurement->theirs, operation->number))
 		return 0;
-	if (!facts_value(lacking, "operations"))
+	if (old)
 		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 			HOST_NO_OPERATION, "ibv_query_device",
-			"rdma-server %s of %s supports only write and read",
-			facts_shown(lacking, "version"), host);
+			"rdma-server %s of %s supports only %s", facts_shown(lacking, "version"),
+			host, operations_of(lacking));
 	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
-		HOST_NO_OPERATION, "ibv_query_device",
-		"%s of %s has no atomic operations: its atomic_cap is IBV_ATOMIC_NONE",
-		facts_shown(lacking, "device"), host);
+		HOST_NO_OPERATION, "ibv_query_device", "%s of %s has no %s",
+		facts_shown(lacking, "device"), host,
+		operation->atomic ? "atomic operations: its atomic_cap is IBV_ATOMIC_NONE"
+				  : "immediate data: its transport_type is IBV_TRANSPORT_IWARP");
 }
 
 static int measure_all(struct measurement *measurement)
@@ -338,7 +347,7 @@ enum exit_status measure_server(const struct options *options, const char *progr
 	gethostname(measurement->host_name, sizeof(measurement->host_name) - 1);
 	startup_server_name(options, measurement->peer);
 	test_threads_init(&measurement->threads, options, &measurement->output, measurement->peer,
-		parameters_depth_max(options));
+		parameters_depth_max(options), parameters_memory(options));
 	if (startup_secret(&measurement->threads.secret, options->secret_file,
 		    &measurement->threads.failure) == 0)
 		measure_and_draw(measurement);

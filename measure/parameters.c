@@ -4,6 +4,7 @@
  */
 
 #include "measure/parameters.h"
+#include "measure/receives.h"
 
 /* The smallest RDMA MTU in bytes: IBV_MTU_256. */
 #define MTU_MIN 256
@@ -17,11 +18,46 @@
 #define DEPTH_BYTES   (4 << 20)
 #define DEPTH_LATENCY 64
 
-uint32_t parameters_depth_max(const struct options *options)
+/* The depth of tests of this size that fills the link. */
+static uint32_t depth_of(const struct options *options, uint64_t size)
 {
+	uint64_t fitting = DEPTH_BYTES / size;
+
 	if (options->measure.latency)
 		return DEPTH_LATENCY;
-	return options->depth ? options->depth : DEPTH_MAX;
+	if (options->depth)
+		return options->depth;
+	if (fitting > DEPTH_MAX)
+		return DEPTH_MAX;
+	return fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
+}
+
+uint32_t parameters_depth_max(const struct options *options)
+{
+	return depth_of(options, options->measure.smallest);
+}
+
+/*
+ * The memory in which each receive of a test keeps its data until it has been verified; 0 if that
+ * would be too much, or there is no such test.
+ */
+static size_t receives_memory(const struct options *options)
+{
+	const struct options_measure *measure = &options->measure;
+	uint64_t size = measure->largest > COMMAND_MAX ? measure->largest : COMMAND_MAX;
+	uint64_t all = size * receives_count(parameters_depth_max(options)) * measure->queue_pairs;
+	bool keeps = options->operation->receives && !options->operation->immediate &&
+		     measure->verify && measure->bandwidth;
+
+	return keeps && all <= COMMAND_REGION_MAX ? (size_t)all : 0;
+}
+
+size_t parameters_memory(const struct options *options)
+{
+	size_t operations = options_measure_memory(&options->measure);
+	size_t receives = receives_memory(options);
+
+	return operations > receives ? operations : receives;
 }
 
 /* The maximum number of READs in flight. */
@@ -36,19 +72,19 @@ static uint32_t reads_max(const struct control *control)
 static void choose_depth(const struct measurement *measurement, struct test_parameters *parameters)
 {
 	const struct control *control = &measurement->threads.members[0].control;
-	uint64_t fitting = DEPTH_BYTES / parameters->size, pieces;
 	uint32_t most = reads_max(control);
+	uint64_t pieces;
 
-	parameters->depth = parameters_depth_max(measurement->options);
-	if (!measurement->options->depth && fitting < parameters->depth &&
-		!measurement->options->measure.latency)
-		parameters->depth = fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
+	parameters->depth = depth_of(measurement->options, parameters->size);
 	if (parameters->operation->fetches && parameters->depth > most)
 		parameters->depth = most;
 	parameters->slots = 1;
 	if (!parameters->verify || measurement->options->measure.latency)
 		return;
 	pieces = control->private.size / parameters->size / parameters->queue_pairs;
+	if (parameters->operation->receives && !parameters->operation->immediate &&
+		!receives_memory(measurement->options))
+		pieces = 1;
 	parameters->slots = pieces < parameters->depth ? (uint32_t)pieces : parameters->depth;
 	parameters->depth = parameters->slots; /* at most one operation per slot */
 }
@@ -90,7 +126,8 @@ static unsigned long path_mtu(const struct measurement *measurement)
 bool parameters_need_immediate(
 	const struct measurement *measurement, const struct test_parameters *parameters)
 {
-	return parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
-	       parameters->wait == TEST_SPIN && parameters->size > path_mtu(measurement) &&
+	return parameters->kind == TEST_LATENCY &&
+	       test_operation_is_silent(parameters->operation) && parameters->wait == TEST_SPIN &&
+	       parameters->size > path_mtu(measurement) &&
 	       measurement->threads.members[0].control.device.traits->immediate;
 }

@@ -52,22 +52,6 @@ int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size
 	return 0;
 }
 
-bool perf_test_can(const struct perf_test *test, const struct test_parameters *parameters)
-{
-	uint64_t memory = test_parameters_memory(parameters);
-
-	if (parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
-		test->depth < PERF_TEST_OUTSTANDING_MAX)
-		return false;
-	if (test_parameters_immediate(parameters) && !test->control->device.traits->immediate)
-		return false;
-	if (parameters->operation->atomic && !device_has_atomics(&test->control->device))
-		return false;
-	return parameters->queue_pairs <= test->queue_pair_count &&
-	       parameters->depth <= test->depth && memory <= test->control->private.size &&
-	       memory <= test->control->peer_length;
-}
-
 uint64_t perf_test_offset(
 	const struct perf_test *test, const struct test_queue_pair *queue_pair, uint64_t number)
 {
@@ -88,6 +72,8 @@ static enum ibv_wr_opcode opcode_of(const struct test_parameters *parameters)
 		[TEST_READ] = IBV_WR_RDMA_READ,
 		[TEST_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
 		[TEST_COMPARE_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
+		[TEST_SEND] = IBV_WR_SEND,
+		[TEST_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
 	};
 
 	return test_parameters_immediate(parameters) ? IBV_WR_RDMA_WRITE_WITH_IMM
@@ -220,8 +206,9 @@ static bool server_waits(const struct perf_test *test)
 
 	if (test->server)
 		return false;
-	return parameters->kind == TEST_LATENCY ? parameters->operation->fetches
-						: !test_parameters_notices(parameters);
+	if (parameters->kind == TEST_LATENCY)
+		return parameters->operation->fetches;
+	return !test_parameters_notices(parameters) && !parameters->operation->receives;
 }
 
 static int timed_out(struct perf_test *test)

@@ -41,16 +41,20 @@ struct test_queue_pair {
 
 	/* Operations that this end initiates. */
 	uint64_t posted, completed;
-	uint64_t allowed;   /* verifying: operations for which the peer is ready */
+	uint64_t allowed;   /* operations for which the peer is ready, if it says so */
 	uint64_t announced; /* verifying: operations announced to the peer */
 	bool ended, over;   /* end announced; end confirmed by the peer */
 
-	/* Operations that the peer initiates, if verified. */
-	uint64_t received; /* announced by the peer; in a latency test: WRITEs that arrived */
-	uint64_t served;   /* checked, or filled for the peer's READs */
+	/* Operations that the peer initiates, if they are verified or use up receives. */
+	uint64_t received; /* announced by the peer, or arrived */
+	uint64_t served;   /* checked, filled for the peer's READs, or permitted anew */
 	bool peer_ended, confirmed;
 
 	uint64_t notices; /* sent */
+
+	/* First receives of either end that empty SENDs have used up (measure/receives.h). */
+	unsigned int filled;  /* the peer's */
+	unsigned int used_up; /* ours */
 };
 
 struct perf_test {
@@ -99,9 +103,6 @@ size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text);
 
 /* Connects the queue pairs to the peer's, whose numbers are encoded in text. ibv_modify_qp(3). */
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size);
-
-/* True if the device, the queue pairs and both ends' regions support these parameters. */
-bool perf_test_can(const struct perf_test *test, const struct test_parameters *parameters);
 
 /* Functions for both kinds of tests. */
 

@@ -1,7 +1,24 @@
 /* Begins and runs one end of a test, and sends the client's commands to the server. */
 #include <time.h>
 
+#include "measure/receives.h"
 #include "measure/test-run.h"
+
+bool test_run_can(const struct perf_test *test, const struct test_parameters *parameters)
+{
+	uint64_t memory = test_parameters_memory(parameters);
+
+	if (parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
+		test->depth < PERF_TEST_OUTSTANDING_MAX)
+		return false;
+	if (test_parameters_immediate(parameters) && !test->control->device.traits->immediate)
+		return false;
+	if (parameters->operation->atomic && !device_has_atomics(&test->control->device))
+		return false;
+	return parameters->queue_pairs <= test->queue_pair_count &&
+	       parameters->depth <= test->depth && memory <= test->control->private.size &&
+	       memory <= test->control->peer_length && receives_suffice(test, parameters);
+}
 
 static void begin_queue_pairs(struct perf_test *test)
 {
@@ -14,11 +31,15 @@ static void begin_queue_pairs(struct perf_test *test)
 			.pair = queue_pair->pair,
 			.offset = (uint64_t)i * parameters->slots * parameters->size,
 			.notices = queue_pair->notices,
+			.filled = queue_pair->filled,
+			.used_up = queue_pair->used_up,
 			/*
-			 * WRITE targets are initially free; READ sources must first be filled by
-			 * the peer.
+			 * WRITE targets and receives are initially free; READ sources must first be
+			 * filled by the peer.
 			 */
-			.allowed = parameters->operation->fetches ? 0 : parameters->slots,
+			.allowed = parameters->operation->fetches
+					   ? 0
+					   : test_parameters_window(parameters),
 		};
 	}
 }
@@ -28,12 +49,13 @@ void test_run_begin(
 {
 	test->parameters = *parameters;
 	test->initiates = parameters->direction != (test->server ? TEST_CLIENT : TEST_SERVER);
-	test->serves = test_parameters_notices(parameters) &&
+	test->serves = (test_parameters_notices(parameters) || parameters->operation->receives) &&
 		       parameters->direction != (test->server ? TEST_SERVER : TEST_CLIENT);
 	test->started = test->stopped = test->end_received = false;
 	test->operations = test->wrong = test->wrong_offset = test->last = 0;
 	test->timeout = timeout;
 	begin_queue_pairs(test);
+	receives_post(test);
 	if (parameters->operation->atomic)
 		perf_test_clear_counters(test);
 	if (parameters->kind == TEST_LATENCY)

@@ -9,7 +9,13 @@
 #include "control/client.h"
 #include "measure/perf-test.h"
 
-/* Prepares the test before the peer may begin. timeout: the peer's idle timeout, milliseconds. */
+/* True if the device, the queue pairs and both ends' regions support these parameters. */
+bool test_run_can(const struct perf_test *test, const struct test_parameters *parameters);
+
+/*
+ * Prepares the test before the peer may begin. timeout: the peer's idle timeout, milliseconds. The
+ * connection fails if receives cannot be posted.
+ */
 void test_run_begin(
 	struct perf_test *test, const struct test_parameters *parameters, int64_t timeout);
 

@@ -16,11 +16,12 @@
 #define SEED_STEP UINT64_C(0xd1342543de82ef95)
 
 void test_threads_init(struct test_threads *threads, const struct options *options,
-	const struct output *output, const char *peer, uint32_t depth)
+	const struct output *output, const char *peer, uint32_t depth, size_t memory)
 {
 	*threads = (struct test_threads){
 		.options = options,
 		.depth = depth,
+		.memory = memory,
 		.dial =
 			{
 				.stop_fd = -1,
@@ -114,6 +115,7 @@ int test_threads_connect(struct test_threads *threads)
 		.queue_pairs = options->measure.queue_pairs,
 		.depth = threads->depth,
 		.bandwidth = options->measure.bandwidth,
+		.receives = options->operation->receives,
 		.ordering = options->ordering,
 		.reads = READS,
 		.secret = threads->secret,
@@ -137,7 +139,7 @@ static int check_traits(struct test_threads *threads)
 	const struct device_traits *traits = threads->members[0].control.device.traits;
 	const char *option;
 
-	if (measure->latency && !threads->options->operation->fetches &&
+	if (measure->latency && test_operation_is_silent(threads->options->operation) &&
 		measure->poll == POLL_EVENT && !traits->immediate)
 		option = "--poll event";
 	else if (measure->queue_pairs > 1 && !traits->own_queue_pairs)
@@ -156,7 +158,7 @@ static int prepare_member(struct test_thread *member)
 	struct control *control = &member->control;
 
 	perf_test_init(&member->test, control, threads->depth, false);
-	if (control_enlarge(control, options_measure_memory(&options->measure)) ||
+	if (control_enlarge(control, threads->memory) ||
 		control_client_region(control, deadline_in(options->timeout)) ||
 		test_run_connect(
 			&member->test, options->measure.queue_pairs, deadline_in(options->timeout)))

@@ -32,6 +32,7 @@ struct test_threads {
 	const struct options *options;
 	bool rehearses;        /* set by the caller: no result of the next tests is reported */
 	uint32_t depth;        /* maximum operations in flight on a queue pair */
+	size_t memory;         /* for the data, at each end of a connection, bytes */
 	struct secret *secret; /* the caller's, set before the threads connect; NULL: none */
 	struct control_request request; /* of the first thread, which reports for all */
 	struct control_request worker;  /* of the others */
@@ -53,7 +54,7 @@ struct measured {
 
 /* Options, output and peer (the server's name in messages) outlive the threads. */
 void test_threads_init(struct test_threads *threads, const struct options *options,
-	const struct output *output, const char *peer, uint32_t depth);
+	const struct output *output, const char *peer, uint32_t depth, size_t memory);
 
 /* Connects all threads to the same server address; retries while the server is full. */
 int test_threads_connect(struct test_threads *threads);

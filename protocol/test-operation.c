@@ -10,6 +10,9 @@ const struct test_operation test_operations[TEST_OPERATIONS] = {
 		.atomic = true},
 	[TEST_COMPARE_SWAP] = {TEST_COMPARE_SWAP, "compare-swap", "compare-and-swap",
 		.fetches = true, .atomic = true},
+	[TEST_SEND] = {TEST_SEND, "send", "SEND", .receives = true},
+	[TEST_WRITE_IMM] = {TEST_WRITE_IMM, "write-imm", "WRITE with immediate data",
+		.receives = true, .immediate = true},
 };
 
 const struct test_operation *test_operation_by_name(const char *name)
@@ -23,4 +26,9 @@ const struct test_operation *test_operation_by_name(const char *name)
 const struct test_operation *test_operation_by_number(unsigned int number)
 {
 	return number < TEST_OPERATIONS ? &test_operations[number] : NULL;
+}
+
+bool test_operation_is_silent(const struct test_operation *operation)
+{
+	return !operation->fetches && !operation->receives;
 }

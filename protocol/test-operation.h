@@ -17,6 +17,8 @@ enum test_operation_number {
 	TEST_READ = 1,
 	TEST_FETCH_ADD = 2,    /* adds 1 to a counter of the other side */
 	TEST_COMPARE_SWAP = 3, /* increases a counter of the other side by 1 if it is as expected */
+	TEST_SEND = 4,
+	TEST_WRITE_IMM = 5, /* a WRITE that tells the other side about its arrival */
 	TEST_OPERATIONS
 };
 
@@ -29,6 +31,8 @@ struct test_operation {
 	const char *word; /* as people write it: "WRITE" */
 	bool fetches;     /* data comes to the side that initiates it, as it does for READs */
 	bool atomic;      /* on TEST_ATOMIC_SIZE bytes; fetches them, too */
+	bool receives;    /* uses up a receive of the other side (measure/receives.h) */
+	bool immediate;   /* carries immediate data, which iWARP does not have */
 };
 
 extern const struct test_operation test_operations[TEST_OPERATIONS];
@@ -36,5 +40,8 @@ extern const struct test_operation test_operations[TEST_OPERATIONS];
 /* Returns the operation with this name or number, or NULL if there is none. Static. */
 const struct test_operation *test_operation_by_name(const char *name);
 const struct test_operation *test_operation_by_number(unsigned int number);
+
+/* True if nothing tells the other side that data has arrived: for WRITEs. */
+bool test_operation_is_silent(const struct test_operation *operation);
 
 #endif

@@ -47,15 +47,26 @@ bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
 
 bool test_parameters_immediate(const struct test_parameters *parameters)
 {
-	return parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
-	       parameters->wait != TEST_SPIN;
+	return parameters->operation->immediate ||
+	       (parameters->kind == TEST_LATENCY &&
+		       test_operation_is_silent(parameters->operation) &&
+		       parameters->wait != TEST_SPIN);
 }
 
 bool test_parameters_notices(const struct test_parameters *parameters)
 {
-	/* Only the initiator of an atomic operation compares what it fetches. */
+	/*
+	 * Only the initiator of an atomic operation compares what it fetches, and what uses up a
+	 * receive needs no notice.
+	 */
 	return parameters->verify && parameters->kind == TEST_BANDWIDTH &&
-	       !parameters->operation->atomic;
+	       !parameters->operation->atomic && !parameters->operation->receives;
+}
+
+uint64_t test_parameters_window(const struct test_parameters *parameters)
+{
+	return parameters->operation->receives && !parameters->verify ? parameters->depth
+								      : parameters->slots;
 }
 
 /*

@@ -60,7 +60,13 @@ struct test_parameters {
 /* True if both ends verify the data, and report their progress to each other in notices. */
 bool test_parameters_notices(const struct test_parameters *parameters);
 
-/* True if the WRITEs of this test carry immediate data, which arrives after all other data. */
+/*
+ * The number of operations on a queue pair that may precede the peer's permission: the slots that
+ * it must check first or, if nothing is verified, the receives that it has posted.
+ */
+uint64_t test_parameters_window(const struct test_parameters *parameters);
+
+/* True if the operations of this test carry immediate data, which arrives after all other data. */
 bool test_parameters_immediate(const struct test_parameters *parameters);
 
 /* The result at one end. */

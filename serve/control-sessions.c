@@ -244,7 +244,7 @@ static void begin_test(
 
 	session->begun =
 		test_parameters_decode(&parameters, command->text, command->text_size) == 0 &&
-		perf_test_can(&session->test, &parameters) &&
+		test_run_can(&session->test, &parameters) &&
 		(!session->bandwidth || parameters.kind == TEST_BANDWIDTH) &&
 		(session->kind == HELLO_MEASUREMENT || is_short(&parameters));
 	if (!session->begun) {
@@ -526,6 +526,8 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 		session->control.ordering = session->settings->ordering;
 	session->control.answers = theirs->flags & HELLO_ANSWERS;
 	session->control.explains = theirs->flags & HELLO_EXPLAINED;
+	if (session->kind == HELLO_MEASUREMENT && (theirs->flags & HELLO_RECEIVES))
+		session->control.receives = session->depth + CONTROL_RECEIVES_BESIDES;
 	handshake_receive_hello(&session->control.handshake, request->param.conn.private_data);
 	error = worker_start(&session->worker, "control", serve, session, &session->listener);
 	if (!error)

@@ -266,7 +266,7 @@ static struct ibv_sge buffer_of(const struct queue_pair *pair, uint64_t slot)
 {
 	bool more = pair->more_from && slot >= pair->more_from;
 	const struct slot_area *area = more ? &pair->more : &pair->slots;
-	uint64_t number = more ? slot - pair->more_from : slot;
+	uint64_t number = area->shared ? 0 : slot - (more ? pair->more_from : 0);
 
 	return (struct ibv_sge){
 		.addr = (uintptr_t)area->start + number * area->slot_size,

@@ -48,6 +48,7 @@ struct queue_size {
 struct slot_area {
 	uint8_t *start;
 	uint32_t slot_size, key;
+	bool shared; /* all of them are the same memory */
 };
 
 /* The completion of a send that overtook the completion of an earlier one. */

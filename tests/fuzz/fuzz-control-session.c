@@ -207,7 +207,7 @@ static bool is_sensible(const struct command *command)
 	if (command->type == COMMAND_OPERATIONS_END)
 		return !measures && operations_begun &&
 		       operations_results_decode(results, command->text, command->text_size) == 0;
-	/* perf_test_can() below checks the rest. */
+	/* test_run_can() below checks the rest. */
 	if (command->type == COMMAND_BEGIN)
 		return test_parameters_decode(&parameters, command->text, command->text_size) ==
 			       0 &&
@@ -327,7 +327,7 @@ size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text)
 	return (size_t)4 * (queue_pairs - 1);
 }
 
-bool perf_test_can(const struct perf_test *test, const struct test_parameters *wanted)
+bool test_run_can(const struct perf_test *test, const struct test_parameters *wanted)
 {
 	fuzz_check(unanswered && last.type == COMMAND_BEGIN && test->depth == depth);
 	fuzz_check(wanted->size > 0 && wanted->slots > 0 && wanted->slots <= wanted->depth);

@@ -383,6 +383,41 @@ refused() {
 	has "$LOG" '^measurement by .*fetch-and-add bandwidth, 8 B, '
 }
 
+# rnr: how often a message found no receive at this host. Only soft-RoCE counts it.
+rnr() { iwarp || cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr* | paste -s -d +; }
+
+@test "send and write-imm: measured and verified, and each finds a receive" {
+	local before qps='--qps 3' poll
+	start_server any
+	if iwarp; then
+		qps=''
+		expect 3 client bandwidth write-imm "$ADDRESS" "$PORT"
+		has "$ERR" "($VM_DEVICE of this host has no immediate data: its transport_type is IBV_TRANSPORT_IWARP)"
+		one_line "$ERR"
+	fi
+	before=$(rnr)
+	for MODE in send write-imm; do
+		! iwarp || [ $MODE = send ] || continue
+		# shellcheck disable=SC2086 # several words
+		document 0 bandwidth --size 1..64K --iterations 300 $qps
+		assert_json ".mode == \"$MODE\" and (.results | length) == 17 and .results[16].size_bytes == 65536"
+		# shellcheck disable=SC2086 # several words
+		document 0 bandwidth --verify --size 2K --iterations 1000 $qps
+		document 0 bandwidth --verify --bidirectional --size 1..8K --iterations 100 --depth 3
+		document 0 bandwidth --verify --bidirectional --size 1M..4M --iterations 8
+		document 0 bandwidth --bidirectional --duration 0.3 --poll spin
+		expect 0 client bandwidth $MODE --warm-up 0 --threads 2 --duration 0.3 "$ADDRESS" "$PORT"
+		has "$OUT" '^best rate: [0-9.]* MB/s at size 64K$'
+		for poll in event spin; do
+			document 0 latency --poll $poll --verify --size 1..16K --iterations 50
+			assert_json ".results | length == 15 and all(.latency_ns.median > 0)"
+		done
+	done
+	[ "$(rnr)" = "$before" ] || fail "$before RNR events before, $(rnr) after"
+	stop_server
+	has "$LOG" '^measurement by .*SEND latency, '
+}
+
 @test "iWARP refuses several queue pairs, and events in a latency test of WRITEs" {
 	local status=0 reply='done' MODE=write KIND=measurement
 	! iwarp || status=1 reply=refused

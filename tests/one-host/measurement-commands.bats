@@ -85,7 +85,12 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:read=3:size=16
 	$READY begin:read=2:size=8:verify
 	$READY begin:read=4
+	$READY begin:read=5
+	$READY begin:read=6
 	$READY begin:read=255
+	--hello measurement-receives $READY begin:read=4:depth=65
+	--hello measurement-receives $READY begin:read=4:size=1048577:slots=1
+	--hello measurement-receives $READY begin:read=4:verify:size=30000:slots=32
 	$READY begin:size=0
 	$READY begin:size=257
 	$READY begin:size=1025:slots=1
@@ -206,6 +211,27 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:both:read:verify receive keepalive notice:9 closed => $IMPOSSIBLE
 	$READY begin:latency receive notice:1:mover closed => $UNEXPECTED
 	$READY begin:latency:spin receive notice:1 closed => $UNEXPECTED
+	END
+}
+
+# The ninth empty message is the last that uses up a first receive; the next would be a permission.
+@test "operations that use up receives: impossible messages and permissions" {
+	local KIND=measurement-receives first start
+	first="receive $(printf 'keepalive %.0s' {1..9})"
+	start="$READY begin:read=4:size=100 $first"
+	server_survives <<-END
+	$start keepalive closed => $IMPOSSIBLE
+	$start bytes:100 bytes:99 closed => $UNEXPECTED
+	$start bytes:2 closed => $UNEXPECTED
+	$start bytes:8 closed => $UNEXPECTED
+	$start command:end closed => $UNEXPECTED
+	$start bytes:1 bytes:100 closed => $MALFORMED
+	$start bytes:100 disconnect => ?
+	$start bytes:100 exit => ?
+	$start bytes:100 closed => $NOT_RESPONDING
+	$READY begin:read=4:size=100:spin $first closed => $NOT_RESPONDING
+	$READY begin:read=4:size=100:latency $first closed => $IMPOSSIBLE
+	$READY begin:read=4:size=1 $first bytes:1 bytes:1 bytes:2 closed => $UNEXPECTED
 	END
 }
 

@@ -132,6 +132,8 @@ static void make_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 		ours.kind = HELLO_DIAGNOSIS;
 	else if (strcmp(kind, "measurement") == 0)
 		ours.kind = HELLO_MEASUREMENT, ours.size = peer->shape;
+	else if (strcmp(kind, "measurement-receives") == 0)
+		ours.kind = HELLO_MEASUREMENT, ours.size = peer->shape, ours.flags = HELLO_RECEIVES;
 	else if (strcmp(kind, "version") == 0)
 		ours.version = 99;
 	else if (strcmp(kind, "mode") == 0)

@@ -79,7 +79,7 @@ offers() {
 @test "completion: bash offers commands, modes and values" {
 	offers $'bandwidth\ncompare\ndiagnose\nexplain\nlatency\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
 	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
-	offers $'compare-swap\nfetch-add\nread\nwrite' "$(in_bash rdma-client 'rdma-client latency ')"
+	offers $'compare-swap\nfetch-add\nread\nsend\nwrite\nwrite-imm' "$(in_bash rdma-client 'rdma-client latency ')"
 	offers $'any\nread\nsend\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
 	offers '' "$(in_bash rdma-server 'rdma-server any ')"
 	offers $'auto\nevent\nspin' "$(in_bash rdma-client 'rdma-client latency write --poll ')"
@@ -96,5 +96,5 @@ offers() {
 
 @test "completion: after --, bash offers no options" {
 	offers '' "$(in_bash rdma-client 'rdma-client write -- --')"
-	offers $'compare-swap\nfetch-add\nread\nwrite' "$(in_bash rdma-client 'rdma-client -- latency ')"
+	offers $'compare-swap\nfetch-add\nread\nsend\nwrite\nwrite-imm' "$(in_bash rdma-client 'rdma-client -- latency ')"
 }

@@ -311,7 +311,7 @@ static const struct wrong {
 	{C, {"bandwith", "--help"}, "did you mean 'bandwidth'?"},
 	{C, {"bandwidth"}, "the mode is missing; for example: rdma-client bandwidth write"},
 	{C, {"bandwidth", "h", "7"},
-		"unknown operation 'h'; expected write, read, fetch-add or compare-swap"},
+		"unknown operation 'h'; expected write, read, send, write-imm, fetch-add or compare-swap"},
 	{C, {"latency", "raed", "h", "7"}, "unknown operation 'raed'; did you mean 'read'?"},
 	{C, {"latency", "read"}, "HOST is missing; for example: rdma-client latency write"},
 	{C, {"compare"}, "FILE is missing; for example: rdma-client compare before.json"},

@@ -104,7 +104,8 @@ static void the_gid_is_the_one_in_use(void **state)
 	struct ibv_context verbs = {.device = &device};
 	struct ibv_qp queue_pair = {0};
 	struct rdma_cm_id id = {.verbs = &verbs, .port_num = 1, .qp = &queue_pair};
-	struct control control = {.id = &id, .endpoint.id = &id};
+	struct device_traits traits = {.immediate = true};
+	struct control control = {.id = &id, .endpoint.id = &id, .device.traits = &traits};
 
 	(void)state;
 	inet_pton(AF_INET6, GID, id.route.addr.addr.ibaddr.sgid.raw);

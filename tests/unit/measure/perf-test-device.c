@@ -72,22 +72,34 @@ static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
 		__ATOMIC_RELEASE);
 }
 
+/* True if a work request is a measured operation, and not a message. */
+static bool is_operation(const struct ibv_send_wr *request, uint32_t length)
+{
+	return request->opcode != IBV_WR_SEND ||
+	       (perf_test_device.send_size && length == perf_test_device.send_size);
+}
+
 /* Completes the peer's oldest posted receive. Returns false if none is posted. */
 static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool immediate)
 {
-	unsigned int slot = qp->received % CONTROL_RECEIVES;
+	unsigned int slot = qp->received % RECEIVES;
 	struct ibv_wc completion = {
 		.status = IBV_WC_SUCCESS,
 		.opcode = immediate ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		.byte_len = send->piece.length,
 	};
 
-	if (qp->received == qp->receives_posted)
+	if (qp->received == qp->receives_posted) {
+		perf_test_device.starved++;
 		return false;
+	}
 	completion.wr_id = qp->receives[slot].wr_id;
 	if (!immediate) {
 		assert_true(send->piece.length <= qp->pieces[slot].length);
-		memcpy(at(qp->pieces[slot].addr), send->bytes, send->piece.length);
+		if (is_operation(&send->request, send->piece.length))
+			copy(at(qp->pieces[slot].addr), send->bytes, send->piece.length);
+		else
+			memcpy(at(qp->pieces[slot].addr), send->bytes, send->piece.length);
 	}
 	qp->received++;
 	complete(qp->qp.recv_cq, &completion);
@@ -105,7 +117,7 @@ static void flush(struct fixture_qp *qp)
 	for (; qp->received < qp->receives_posted; qp->received++)
 		complete(qp->qp.recv_cq,
 			&(struct ibv_wc){.status = IBV_WC_WR_FLUSH_ERR,
-				.wr_id = qp->receives[qp->received % CONTROL_RECEIVES].wr_id});
+				.wr_id = qp->receives[qp->received % RECEIVES].wr_id});
 }
 
 void perf_test_device_break(struct fixture_qp *qp)
@@ -187,8 +199,12 @@ static bool execute(struct fixture_qp *qp, struct fixture_send *send)
 		assert_int_not_equal(perf_test_device.personality->transport, IBV_TRANSPORT_IWARP);
 		return false;
 	}
-	if (immediate && qp->peer->received == qp->peer->receives_posted)
+	perf_test_device.fault_after -=
+		request->opcode == IBV_WR_SEND && is_operation(request, send->piece.length);
+	if (immediate && qp->peer->received == qp->peer->receives_posted) {
+		perf_test_device.starved++;
 		return false;
+	}
 	if (request->opcode != IBV_WR_SEND) {
 		if (request->send_flags & IBV_SEND_INLINE)
 			ours = send->bytes;
@@ -314,7 +330,8 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 
 	(void)bad;
 	pthread_mutex_lock(&perf_test_device.lock);
-	perf_test_device.lists += request->opcode != IBV_WR_SEND;
+	perf_test_device.lists +=
+		is_operation(request, request->num_sge ? request->sg_list->length : 0);
 	for (; request; request = request->next) {
 		struct fixture_send *send = &qp->sends[qp->posted % REQUESTS];
 		bool keeps =
@@ -334,9 +351,9 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 		send->done = false;
 		send->request = *request;
 		send->piece = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
-		perf_test_device.operations += request->opcode != IBV_WR_SEND;
-		perf_test_device.signaled +=
-			request->opcode != IBV_WR_SEND && request->send_flags & IBV_SEND_SIGNALED;
+		perf_test_device.operations += is_operation(request, send->piece.length);
+		perf_test_device.signaled += is_operation(request, send->piece.length) &&
+					     request->send_flags & IBV_SEND_SIGNALED;
 		perf_test_device.inlined += (request->send_flags & IBV_SEND_INLINE) != 0;
 		if (keeps && send->piece.length > 0) {
 			assert_true(send->piece.length <= sizeof(send->bytes));
@@ -357,11 +374,11 @@ static int post_receive(
 	struct ibv_qp *ibv_qp, struct ibv_recv_wr *request, struct ibv_recv_wr **bad)
 {
 	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
-	unsigned int slot = qp->receives_posted % CONTROL_RECEIVES;
+	unsigned int slot = qp->receives_posted % RECEIVES;
 
 	(void)bad;
 	pthread_mutex_lock(&perf_test_device.lock);
-	assert_true(qp->receives_posted - qp->received < CONTROL_RECEIVES);
+	assert_true(qp->receives_posted - qp->received < qp->most_receives);
 	qp->receives[slot] = *request;
 	qp->pieces[slot] = *request->sg_list;
 	qp->receives_posted++;
@@ -384,7 +401,9 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 	qp = calloc(1, sizeof(*qp));
 	assert_non_null(qp);
 	qp->sends = calloc(REQUESTS, sizeof(*qp->sends));
-	assert_true(qp->sends && attributes->cap.max_send_wr <= REQUESTS);
+	assert_true(qp->sends && attributes->cap.max_send_wr <= REQUESTS &&
+		    attributes->cap.max_recv_wr <= RECEIVES);
+	qp->most_receives = attributes->cap.max_recv_wr;
 	qp->most = attributes->cap.max_send_wr;
 	qp->qp.context = pd->context;
 	qp->qp.pd = pd;
@@ -703,6 +722,7 @@ void perf_test_device_start(const struct personality *personality)
 	perf_test_device.seed = 1;
 	perf_test_device.resets = perf_test_device.timeouts = perf_test_device.reminders = 0;
 	perf_test_device.operations = perf_test_device.inlined = 0;
+	perf_test_device.send_size = perf_test_device.starved = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
 	perf_test_device.queue_pair_limit = 0;
 	perf_test_device.no_memory = false;

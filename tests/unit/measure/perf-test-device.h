@@ -9,6 +9,7 @@
 
 #define QUEUE_PAIRS_MAX (2 * TEST_QUEUE_PAIRS_MAX)
 #define REQUESTS        256
+#define RECEIVES        512
 #define COMPLETIONS     4096
 #define INLINE_MAX      32
 
@@ -39,8 +40,9 @@ struct fixture_qp {
 	struct ibv_qp qp;
 	struct fixture_qp *peer;
 	uint8_t traffic_class; /* set by the program */
-	struct ibv_recv_wr receives[CONTROL_RECEIVES];
-	struct ibv_sge pieces[CONTROL_RECEIVES];
+	struct ibv_recv_wr receives[RECEIVES];
+	struct ibv_sge pieces[RECEIVES];
+	unsigned int most_receives;
 	unsigned int receives_posted, received;
 	struct fixture_send *sends;      /* ring of REQUESTS entries */
 	unsigned int posted, done, most; /* done: before the oldest that is outstanding */
@@ -66,7 +68,9 @@ extern struct perf_test_device {
 	unsigned int resources;        /* not yet freed, except queue pairs */
 	_Atomic int reachable;         /* registered regions that the peer can access */
 	unsigned int seed;             /* for the execution order */
+	uint32_t send_size;            /* of the SENDs that are operations; 0: none is */
 	unsigned int operations, inlined, signaled;
+	unsigned int starved;      /* requests that found no receive */
 	unsigned int lists, polls; /* calls that posted operations; calls to ibv_poll_cq() */
 	unsigned int fault_after;
 	enum fault fault;

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "measure/receives.h"
 #include "tests/unit/measure/perf-test-device.h"
 
 #define TIMEOUT_MS       10000
@@ -23,6 +24,7 @@ static void start_end(struct perf_test_end *end, bool server, uint32_t count, ui
 	control_init(&end->control, events, id, (const struct sockaddr *)&peer, NULL,
 		server ? SECRET_SERVER : SECRET_CLIENT);
 	end->control.stop_fd = eventfd(0, EFD_NONBLOCK);
+	end->control.receives = receives_count(depth);
 	assert_int_equal(control_prepare(&end->control, count, depth), 0);
 	perf_test_init(&end->test, &end->control, depth, server);
 	assert_int_equal(perf_test_make_queue_pairs(&end->test, count), 0);
@@ -147,8 +149,10 @@ int perf_test_fixture_run(struct perf_test_fixture *fixture,
 {
 	pthread_t thread;
 
-	assert_true(perf_test_can(&fixture->client.test, parameters) &&
-		    perf_test_can(&fixture->server.test, parameters));
+	assert_true(test_run_can(&fixture->client.test, parameters) &&
+		    test_run_can(&fixture->server.test, parameters));
+	perf_test_device.send_size =
+		parameters->operation->number == TEST_SEND ? parameters->size : 0;
 	test_run_begin(&fixture->client.test, parameters, TIMEOUT_MS);
 	test_run_begin(&fixture->server.test, parameters, TIMEOUT_MS);
 	assert_int_equal(pthread_create(&thread, NULL, serve, &fixture->server), 0);

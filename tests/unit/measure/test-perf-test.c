@@ -694,21 +694,21 @@ static void refuses_unsupported_parameters(void **state)
 
 	(void)state;
 	perf_test_fixture_start(&fixture, 2, 8);
-	assert_true(perf_test_can(test, &parameters));
+	assert_true(test_run_can(test, &parameters));
 	parameters.queue_pairs = 3;
-	assert_false(perf_test_can(test, &parameters));
+	assert_false(test_run_can(test, &parameters));
 	parameters.queue_pairs = 2;
 	parameters.depth = 9;
-	assert_false(perf_test_can(test, &parameters));
+	assert_false(test_run_can(test, &parameters));
 	parameters.depth = 8;
 	parameters.slots = 8;
 	parameters.size = MEMORY / 16;
-	assert_true(perf_test_can(test, &parameters));
+	assert_true(test_run_can(test, &parameters));
 	parameters.size++;
-	assert_false(perf_test_can(test, &parameters));
+	assert_false(test_run_can(test, &parameters));
 	parameters.size--;
 	fixture.server.control.peer_length--;
-	assert_false(perf_test_can(test, &parameters));
+	assert_false(test_run_can(test, &parameters));
 	perf_test_fixture_stop(&fixture);
 }
 
@@ -731,7 +731,7 @@ static void requires_the_agreed_number_of_queue_pairs(void **state)
 	}
 	assert_int_equal(perf_test_encode_numbers(&fixture.server.test, numbers), 4);
 	perf_test_init(&unmade, &fixture.server.control, 8, true);
-	assert_false(perf_test_can(&unmade, &parameters));
+	assert_false(test_run_can(&unmade, &parameters));
 	perf_test_fixture_stop(&fixture);
 }
 

@@ -111,6 +111,7 @@ static struct ends *connect_with(const struct personality *personality, enum hel
 		.queue_pairs = queue_pairs,
 		.depth = kind == HELLO_DIAGNOSIS ? TEST_DIAGNOSIS_DEPTH : DEPTH,
 		.reads = READS,
+		.receives = kind == HELLO_MEASUREMENT,
 		.secret = secret,
 		.stop_fd = -1,
 	};
@@ -233,10 +234,15 @@ static void measure(const struct personality *personality, enum test_kind kind, 
 		run_both(test, &parameters);
 		parameters.direction = TEST_CLIENT;
 	}
-	parameters.size = TEST_ATOMIC_SIZE;
-	for (unsigned int i = TEST_FETCH_ADD;
-		i < TEST_OPERATIONS && device_has_atomics(&ends->client->device); i++) {
-		parameters.operation = &test_operations[i];
+	for (unsigned int i = TEST_FETCH_ADD; i < TEST_OPERATIONS; i++) {
+		const struct test_operation *operation = &test_operations[i];
+
+		if ((operation->atomic && !device_has_atomics(&ends->client->device)) ||
+			(operation->immediate && !ends->client->device.traits->immediate))
+			continue;
+		parameters.operation = operation;
+		parameters.size = operation->atomic ? TEST_ATOMIC_SIZE : 1000;
+		parameters.slots = operation->receives || !verify ? 1 : DEPTH;
 		run_both(test, &parameters);
 	}
 	stop(ends);

@@ -80,7 +80,7 @@ static void measure(const struct locality *locality, int current)
 	locality_fixture_start();
 	locality_fixture_run_on(current);
 	before = locality_fixture_own();
-	test_threads_init(&threads, &options, &output, "a server", 1);
+	test_threads_init(&threads, &options, &output, "a server", 1, 4096);
 	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
 		threads.members[i].control.device.locality = *locality;
 	assert_int_equal(test_threads_run(&threads, &parameters, &measured, &latency), 0);
@@ -141,7 +141,7 @@ static struct measured run(uint32_t count, bool rehearses)
 
 	ended = 0;
 	locality_fixture_start();
-	test_threads_init(&threads, &options, &output, "a server", 1);
+	test_threads_init(&threads, &options, &output, "a server", 1, 4096);
 	threads.rehearses = rehearses;
 	assert_int_equal(test_threads_run(&threads, &parameters, &measured, &latency), 0);
 	locality_fixture_stop();

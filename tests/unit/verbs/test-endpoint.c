@@ -41,8 +41,9 @@ static void open_end_of(struct end *end, enum ibv_transport_type transport, uint
 				 SLOT_SIZE * RECEIVES, IBV_ACCESS_LOCAL_WRITE, &failure),
 		0);
 	end->pair = end->endpoint.pairs;
-	queue_pair_set_slots(
-		end->pair, (struct slot_area){end->region.start, SLOT_SIZE, end->region.mr->lkey});
+	queue_pair_set_slots(end->pair, (struct slot_area){.start = end->region.start,
+						.slot_size = SLOT_SIZE,
+						.key = end->region.mr->lkey});
 }
 
 static void open_end(struct end *end)
