@@ -397,6 +397,7 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.buffer = options->buffer,
 		.chunk = options->chunk,
 		.depth = options->depth,
+		.workers = options->workers,
 		.ordering = options->ordering,
 		.timeout = options->timeout,
 		.dscp = options->dscp,

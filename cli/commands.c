@@ -11,9 +11,8 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words = "[write|read|send|any]",
 			.also = "status [PORT]",
 			.about =
-				"Serve clients until SIGINT or SIGTERM: exchange messages, files or pipes with\n"
-				"each, verify every byte, and answer diagnoses and measurements. The mode limits\n"
-				"what clients may request; the default, any, allows all.\n",
+				"Serve clients until SIGINT or SIGTERM: exchange messages, files or pipes, all\n"
+				"verified, and answer diagnoses and measurements. By default, all modes.\n",
 			.example = "any",
 			.mode = 0,
 			.host = -1,
@@ -41,8 +40,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.also = "write|send FILE... HOST:[PORT]",
 			.summary = "exchange a message, files or pipes",
 			.about =
-				"Exchange data with the rdma-server at HOST and PORT (default 7471), by WRITE,\n"
-				"READ or SEND, and verify it. Both sides send: FILE or --input, or a message.\n",
+				"Exchange files or messages, verified, with rdma-server at HOST and PORT (7471).\n",
 			.example = "write 192.0.2.1 7471",
 			.mode = 0,
 			.host = 1,

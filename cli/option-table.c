@@ -400,6 +400,8 @@ const struct option_row option_rows[] = {
 		take_seconds, FIELD(measure.warm_up), 0, DAY, "0 to 86400 seconds"},
 	{DIAGNOSE, 0, "watch", NULL, "print device events until interrupted", take_flag,
 		FIELD(watch)},
+	{EXCHANGE, 0, "workers", "N", "use N threads for a file; default by size", take_number,
+		FIELD(workers), 1, OPTIONS_WORKERS_MAX},
 };
 
 const unsigned int option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);

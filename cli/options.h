@@ -94,6 +94,9 @@ struct options_measure {
 	bool expect_percent;
 };
 
+/* The most threads that read or write one file. */
+#define OPTIONS_WORKERS_MAX 64
+
 /* What a server needs for one diagnosis, or for one exchange with any --depth, in bytes. */
 #define OPTIONS_MEMORY_MIN (UINT64_C(4) << 20)
 
@@ -119,6 +122,7 @@ struct options {
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
 	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */
 	uint32_t depth;     /* operations in flight; 0: the device's default */
+	uint32_t workers;   /* threads that read or write a file; 0: by size and processors */
 	enum ordering ordering;
 	enum progress_wanted progress;
 	bool json; /* print a JSON document for each connection on standard output */

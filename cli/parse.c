@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/output.h"
 #include "cli/choice.h"
@@ -580,9 +581,24 @@ static enum options_result check_given(struct options *options, const struct lin
 	return OPTIONS_RUN;
 }
 
+/*
+ * True if the path is that of a pipe, or stands for standard input or output: only one thread can
+ * use it.
+ */
+static bool is_stream(const char *path)
+{
+	struct stat status;
+
+	return path &&
+	       (strcmp(path, "-") == 0 || (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)));
+}
+
 /* Rejects exchange options that are valid alone but not together. */
 static enum options_result check_exchange(struct options *options)
 {
+	if (options->workers > 1 && (is_stream(options->input) || is_stream(options->output)))
+		return options_wrong(options,
+			"--workers cannot be combined with a pipe: it has one reader and one writer");
 	if (options->message && options->input)
 		return options_wrong(options, "--message and --input are mutually exclusive");
 	for (unsigned int i = 0; i < options->input_count && options->input_count > 1; i++)

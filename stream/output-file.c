@@ -112,6 +112,21 @@ static int check_name(const struct output_file *file, char *why)
 	return error ? refuse_name(file, error, hint, why) : 0;
 }
 
+/*
+ * If the program was killed while several threads wrote, blocks near the end of the data may be
+ * missing: they are holes. Cuts off the first one and what follows. Returns the size that
+ * remains.
+ */
+static uint64_t cut_gaps(int hidden, uint64_t size)
+{
+	uint64_t start = size > OUTPUT_FILE_GAPS ? size - OUTPUT_FILE_GAPS : 0;
+	off_t hole = lseek(hidden, (off_t)start, SEEK_HOLE);
+
+	if (hole < 0 || (uint64_t)hole >= size)
+		return size;
+	return ftruncate(hidden, hole) ? size : (uint64_t)hole;
+}
+
 /* Opens the hidden file. From then on, output_file_close() removes it. Returns 0 or -errno. */
 static int open_hidden(struct output_file *file, char *why)
 {
@@ -125,6 +140,7 @@ static int open_hidden(struct output_file *file, char *why)
 		return refuse(file, opened, "", why);
 	}
 	file->file = opened;
+	size = cut_gaps(opened, size);
 	file->size = (off_t)size;
 	if (file->storage > size)
 		error = storage_check(file->directory, file->storage - size, hint);
@@ -388,24 +404,44 @@ const char *output_file_name(const struct output_file *file)
 	return file->name;
 }
 
-static int write_file(struct output_file *file, const void *data, size_t size)
-{
-	int error = holes_write(file->file, data, size, file->size);
-
-	if (!error)
-		file->size += (off_t)size;
-	return error;
-}
-
 int output_file_write(
 	struct output_file *file, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE])
 {
+	int error;
+
 	if (file->tree)
 		return tree_output_write(file->tree, data, size, why);
-	if (!file->error)
-		file->error = file->directory < 0 ? writer_write(&file->writer, data, size)
-						  : write_file(file, data, size);
-	return file->error ? refuse(file, file->error, "", why) : 0;
+	error = file->error;
+	if (!error && file->directory < 0)
+		error = writer_write(&file->writer, data, size);
+	else if (!error)
+		error = holes_write(file->file, data, size, file->size);
+	if (error)
+		return output_file_refuse(file, error, why);
+	output_file_advance(file, size);
+	return 0;
+}
+
+bool output_file_takes_blocks(const struct output_file *file)
+{
+	return file->file >= 0;
+}
+
+int output_file_write_at(
+	const struct output_file *file, const void *data, size_t size, uint64_t position)
+{
+	return holes_write(file->file, data, size, (off_t)position);
+}
+
+void output_file_advance(struct output_file *file, uint64_t bytes)
+{
+	file->size += (off_t)bytes;
+}
+
+int output_file_refuse(struct output_file *file, int error, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	file->error = error;
+	return refuse(file, error, "", why);
 }
 
 static int sync_descriptor(int descriptor)
@@ -492,6 +528,9 @@ bool output_file_close(struct output_file *file)
 	writer_close(&file->writer);
 	tree_output_close(file->tree);
 	stays = file->hidden[0] && can_resume(file);
+	/* Several threads may have written more, with gaps in it. */
+	if (stays && ftruncate(file->file, file->size))
+		stays = false;
 	/* It stays locked until it is closed. */
 	if (file->hidden[0] && !stays)
 		unlinkat(file->directory, file->hidden, 0);

@@ -32,6 +32,12 @@
 /* Sizes from which an interrupted transfer leaves its data to be resumed, in bytes. */
 #define OUTPUT_FILE_RESUMED (UINT64_C(64) << 20)
 
+/*
+ * How much of such data, at its end, may have gaps, in bytes: more than several threads write at
+ * a time.
+ */
+#define OUTPUT_FILE_GAPS (UINT64_C(64) << 20)
+
 struct output_file;
 
 struct output_file_options {
@@ -111,11 +117,24 @@ unsigned long output_file_entries(const struct output_file *file);
 bool output_file_takes_tree(const char *output);
 
 /*
- * Appends all of the bytes. Returns 0 or -errno: -ENOSPC, -EPIPE, -ECANCELED... After a failure,
- * the output file can only be closed.
+ * Writes all of the bytes, which follow those before them. Returns 0 or -errno: -ENOSPC, -EPIPE,
+ * -ECANCELED... After a failure, the output file can only be closed.
  */
 int output_file_write(
 	struct output_file *file, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE]);
+
+/* True if output_file_write_at() can write to this file: it is a regular file. */
+bool output_file_takes_blocks(const struct output_file *file);
+
+/*
+ * Writes all of the bytes at this position of the file. Returns 0 or -errno, which
+ * output_file_refuse() puts into words. Any thread, and several at a time. Only one of them, in
+ * the order of the stream, calls output_file_advance() once everything up to there is written.
+ */
+int output_file_write_at(
+	const struct output_file *file, const void *data, size_t size, uint64_t position);
+void output_file_advance(struct output_file *file, uint64_t bytes);
+int output_file_refuse(struct output_file *file, int error, char why[OUTPUT_FILE_WHY_SIZE]);
 
 /*
  * Makes the verified data durable under its final name. Returns 0 or -errno: -EEXIST if the name

@@ -1,6 +1,6 @@
 /*
  * A ring of bytes: positions and flags under one lock, and a condition variable for the sleeping
- * thread. The ring owns the lock and the condition variable; the caller owns the memory, and
+ * threads. The ring owns the lock and the condition variable; the caller owns the memory, and
  * exchange/buffers.c chooses its size.
  */
 #include "stream/ring.h"
@@ -60,14 +60,18 @@ static struct span *first_piece(const struct ring *ring)
 	return &ring->pieces[ring->pieces_freed % ring->room];
 }
 
-/* The bytes at `freed`. */
-static struct span first_data(const struct ring *ring, size_t most)
+/* The bytes at this position, at most `most`, of the placed piece in which it lies. */
+static struct span piece_at(const struct ring *ring, uint64_t position, size_t most)
 {
-	struct span span;
+	uint64_t number = ring->pieces_freed, start = ring->freed;
+	struct span span = *first_piece(ring);
 
-	if (!ring->pieces)
-		return span_at(ring, ring->freed, (size_t)(ring->filled - ring->freed), most);
-	span = *first_piece(ring);
+	while (position - start >= span.size) {
+		start += span.size;
+		span = ring->pieces[++number % ring->room];
+	}
+	span.start += position - start;
+	span.size -= (size_t)(position - start);
 	if (span.size > most)
 		span.size = most;
 	return span;
@@ -102,44 +106,82 @@ enum ring_wait ring_await_begin(struct ring *ring)
 	return result;
 }
 
-enum ring_wait ring_await_space(struct ring *ring, size_t most, struct span *span)
+enum ring_wait ring_await_space_at(
+	struct ring *ring, uint64_t position, size_t most, struct span *span)
 {
 	enum ring_wait result = RING_READY;
 
 	pthread_mutex_lock(&ring->lock);
-	while (!ring->stopped && ring->filled - ring->freed == ring->size)
+	while (!ring->stopped && position - ring->freed >= ring->size)
 		pthread_cond_wait(&ring->changed, &ring->lock);
 	if (ring->stopped)
 		result = RING_STOPPED;
 	else
-		*span = span_at(ring, ring->filled,
-			ring->size - (size_t)(ring->filled - ring->freed), most);
+		*span = span_at(
+			ring, position, ring->size - (size_t)(position - ring->freed), most);
 	pthread_mutex_unlock(&ring->lock);
 	return result;
 }
 
-enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span)
+/* Only filling threads change `filled`. */
+enum ring_wait ring_await_space(struct ring *ring, size_t most, struct span *span)
+{
+	return ring_await_space_at(ring, ring->filled, most, span);
+}
+
+enum ring_wait ring_await_data_at(
+	struct ring *ring, uint64_t position, size_t most, struct span *span)
 {
 	enum ring_wait result = RING_READY;
 
 	pthread_mutex_lock(&ring->lock);
-	while (!ring->stopped && ring->filled == ring->freed && !ring->ended)
+	while (!ring->stopped && ring->filled <= position && !ring->ended)
 		pthread_cond_wait(&ring->changed, &ring->lock);
 	if (ring->stopped)
 		result = RING_STOPPED;
-	else if (ring->filled == ring->freed)
+	else if (ring->filled <= position)
 		result = RING_ENDED;
+	else if (ring->pieces)
+		*span = piece_at(ring, position, most);
 	else
-		*span = first_data(ring, most);
+		*span = span_at(ring, position, (size_t)(ring->filled - position), most);
 	pthread_mutex_unlock(&ring->lock);
 	return result;
+}
+
+/* Only emptying threads change `freed`. */
+enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span)
+{
+	return ring_await_data_at(ring, ring->freed, most, span);
+}
+
+static enum ring_wait await_position(struct ring *ring, const uint64_t *reaches, uint64_t position)
+{
+	enum ring_wait result;
+
+	pthread_mutex_lock(&ring->lock);
+	while (!ring->stopped && *reaches < position)
+		pthread_cond_wait(&ring->changed, &ring->lock);
+	result = ring->stopped ? RING_STOPPED : RING_READY;
+	pthread_mutex_unlock(&ring->lock);
+	return result;
+}
+
+enum ring_wait ring_await_filled(struct ring *ring, uint64_t position)
+{
+	return await_position(ring, &ring->filled, position);
+}
+
+enum ring_wait ring_await_freed(struct ring *ring, uint64_t position)
+{
+	return await_position(ring, &ring->freed, position);
 }
 
 void ring_begin(struct ring *ring)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->begun = true;
-	pthread_cond_signal(&ring->changed);
+	pthread_cond_broadcast(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -150,7 +192,7 @@ void ring_fill(struct ring *ring, size_t bytes)
 	if (ring->pieces)
 		ring->pieces[ring->pieces_filled++ % ring->room] =
 			(struct span){ring->place, bytes};
-	pthread_cond_signal(&ring->changed);
+	pthread_cond_broadcast(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -158,7 +200,7 @@ void ring_end(struct ring *ring)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->ended = true;
-	pthread_cond_signal(&ring->changed);
+	pthread_cond_broadcast(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -186,7 +228,7 @@ bool ring_free_to(struct ring *ring, uint64_t position)
 		ring->freed = position;
 	}
 	report = another_part(ring);
-	pthread_cond_signal(&ring->changed);
+	pthread_cond_broadcast(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 	return report;
 }

@@ -1,13 +1,14 @@
 /*
- * A ring of bytes between two threads: one fills it, the other empties it. One of them is the file
- * thread, which may sleep in the ring_await functions; the other is the CQ thread, which never
- * sleeps.
+ * A ring of bytes between two sides: one fills it, the other empties it. One of them is the file
+ * thread, which may sleep in the ring_await functions, or several file threads, which work on
+ * blocks side by side but fill and free them in the order of the stream; the other is the CQ
+ * thread, which never sleeps.
  *
  * A position is a 64-bit count of stream bytes that never decreases; the byte at a position is
  * stored at that position modulo the size, unless the filling thread places it elsewhere in the
- * memory (ring_place()). `filled` is the head of the ring, `freed` its tail. The bytes between them
- * belong to the emptying thread, all others to the filling thread. Advancing a position transfers
- * ownership of the bytes and makes everything written to them visible.
+ * memory (ring_place()). `filled` is the head of the ring, `freed` its tail. The bytes between
+ * them belong to the emptying thread, all others to the filling thread. Advancing a position
+ * transfers ownership of the bytes and makes everything written to them visible.
  */
 #ifndef STREAM_RING_H
 #define STREAM_RING_H
@@ -87,6 +88,22 @@ enum ring_wait ring_await_space(struct ring *ring, size_t most, struct span *spa
 
 /* Sleeps until there is data; returns at most `most` bytes of it. Emptying thread. */
 enum ring_wait ring_await_data(struct ring *ring, size_t most, struct span *span);
+
+/*
+ * The same for the space or data from a position on, which is not before `filled` or `freed`:
+ * what lies between belongs to other threads of the same side. Filling threads; emptying threads.
+ */
+enum ring_wait ring_await_space_at(
+	struct ring *ring, uint64_t position, size_t most, struct span *span);
+enum ring_wait ring_await_data_at(
+	struct ring *ring, uint64_t position, size_t most, struct span *span);
+
+/*
+ * Sleeps until `filled` or `freed` has reached this position: everything before it was filled or
+ * freed by other threads of the same side. Returns RING_READY or RING_STOPPED.
+ */
+enum ring_wait ring_await_filled(struct ring *ring, uint64_t position);
+enum ring_wait ring_await_freed(struct ring *ring, uint64_t position);
 
 /* Advances `filled` by this many bytes. Filling thread. */
 void ring_fill(struct ring *ring, size_t bytes);

@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "stream/crew.h"
 #include "stream/file-name.h"
 #include "stream/sink.h"
 #include "stream/source.h"
@@ -26,7 +28,8 @@ struct sink {
 	const struct output_file_options *options; /* output NULL: the data is not kept */
 	bool threaded;
 	struct ring *ring;
-	size_t most; /* bytes per write */
+	size_t most;          /* bytes per write */
+	unsigned int workers; /* threads that write blocks */
 	struct worker worker;
 
 	/* set before the ring begins */
@@ -48,11 +51,13 @@ struct sink {
 	struct output_file *file;
 	struct digester *digester;
 	struct digester *unused; /* the digester without the data that is already here, or NULL */
-	uint8_t *copy;           /* if keyed: COPY_SIZE bytes */
+	uint8_t *copies;         /* if keyed: COPY_SIZE bytes for each worker */
 	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
-	uint64_t size;           /* bytes taken from the ring */
-	bool there;              /* the whole file was already here */
-	bool left;               /* data stays that the next transfer resumes */
+	pthread_mutex_t
+		taking; /* protects the next member and the digester while there are workers */
+	uint64_t size;  /* bytes taken from the ring and digested */
+	bool there;     /* the whole file was already here */
+	bool left;      /* data stays that the next transfer resumes */
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
 	int error;
 	char why[OUTPUT_FILE_WHY_SIZE];
@@ -71,6 +76,7 @@ int sink_open(struct sink **result, const struct output_file_options *options, u
 	if (!sink)
 		return -ENOMEM;
 	sink->worker.stop_fd = -1;
+	pthread_mutex_init(&sink->taking, NULL);
 	sink->tree_progress = (struct tree_progress)TREE_PROGRESS_INITIAL;
 	sink->options = options;
 	sink->total = size;
@@ -92,15 +98,16 @@ void sink_close(struct sink *sink)
 	output_file_close(sink->file);
 	digester_free(sink->digester);
 	digester_free(sink->unused);
-	free(sink->copy);
+	free(sink->copies);
+	pthread_mutex_destroy(&sink->taking);
 	free(sink);
 }
 
 /*
- * Digests and writes the bytes. The peer can still write to the ring, so a text, which is displayed
- * later, is copied first; with a keyed digest, all data is.
+ * Digests the bytes. Returns those to write: the peer can still write to the ring, so a text,
+ * which is displayed later, is copied first; with a keyed digest, all data is.
  */
-static int consume(struct sink *sink, const struct span *span)
+static const uint8_t *digest_bytes(struct sink *sink, const struct span *span, uint8_t *copy)
 {
 	size_t space = sink->size < SINK_TEXT_SIZE ? SINK_TEXT_SIZE - (size_t)sink->size : 0;
 	const uint8_t *bytes = span->start;
@@ -111,31 +118,87 @@ static int consume(struct sink *sink, const struct span *span)
 		if (span->size <= space)
 			bytes = sink->text + sink->size;
 	}
-	if (sink->copy && bytes == span->start)
-		bytes = memcpy(sink->copy, bytes, span->size);
+	if (copy && bytes == span->start)
+		bytes = memcpy(copy, bytes, span->size);
 	digester_add(sink->digester, bytes, span->size);
 	sink->size += span->size;
-	return sink->file ? output_file_write(sink->file, bytes, span->size, sink->why) : 0;
+	return bytes;
+}
+
+/* Data taken from the ring: where it belongs in the stream, and its bytes, digested. */
+struct taken {
+	uint64_t position;
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/*
+ * Takes the next data from the ring, at most this much, and digests it. The workers do that in
+ * turn, so the digest is that of the stream.
+ */
+static enum ring_wait take(struct sink *sink, uint8_t *copy, size_t most, struct taken *taken)
+{
+	enum ring_wait wait;
+	struct span span;
+
+	pthread_mutex_lock(&sink->taking);
+	wait = ring_await_data_at(sink->ring, sink->size, most, &span);
+	if (wait == RING_READY) {
+		taken->position = sink->size;
+		taken->bytes = digest_bytes(sink, &span, copy);
+		taken->size = span.size;
+	}
+	pthread_mutex_unlock(&sink->taking);
+	return wait;
+}
+
+/*
+ * Writes one block at a time, side by side with the other workers, and frees them in their order.
+ */
+static void write_blocks(void *argument, unsigned int number)
+{
+	struct sink *sink = argument;
+	const struct worker_listener *listener = sink->worker.listener;
+	uint8_t *copy = sink->copies ? sink->copies + number * COPY_SIZE : NULL;
+	size_t most = copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
+	bool blocks = sink->file && output_file_takes_blocks(sink->file);
+	struct taken taken;
+	int error = 0;
+
+	while (take(sink, copy, most, &taken) == RING_READY) {
+		if (blocks)
+			error = output_file_write_at(
+				sink->file, taken.bytes, taken.size, sink->start + taken.position);
+		if (ring_await_freed(sink->ring, taken.position) != RING_READY)
+			return;
+		if (error)
+			sink->error = output_file_refuse(sink->file, error, sink->why);
+		else if (blocks)
+			output_file_advance(sink->file, taken.size);
+		else if (sink->file)
+			sink->error =
+				output_file_write(sink->file, taken.bytes, taken.size, sink->why);
+		if (sink->error) { /* the first one in the stream; ends all other workers */
+			ring_stop(sink->ring);
+			return;
+		}
+		/* The CQ thread is woken when a part of the ring is free again. */
+		if (ring_free_to(sink->ring, taken.position + taken.size) && sink->threaded)
+			listener->moved(listener->about);
+	}
 }
 
 /* Empties the ring until it ends. Returns 0 or -errno. */
 static int empty_ring(struct sink *sink)
 {
-	const struct worker_listener *listener = sink->worker.listener;
-	size_t most = sink->copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
-	enum ring_wait wait;
-	struct span span;
-	int error;
+	struct ring_level level;
+	bool blocks = sink->file && output_file_takes_blocks(sink->file);
 
-	while ((wait = ring_await_data(sink->ring, most, &span)) == RING_READY) {
-		error = consume(sink, &span);
-		if (error)
-			return error;
-		/* The CQ thread is woken when a part of the ring is free again. */
-		if (ring_free_to(sink->ring, sink->size) && sink->threaded)
-			listener->moved(listener->about);
-	}
-	return wait == RING_ENDED ? 0 : -ECANCELED;
+	crew_run(blocks ? sink->workers : 1, "sink", write_blocks, sink);
+	if (sink->error)
+		return sink->error;
+	level = ring_level(sink->ring);
+	return level.ended && level.freed == level.filled ? 0 : -ECANCELED;
 }
 
 /* Verifies the complete data; commits the output file if the data is intact. */
@@ -240,10 +303,10 @@ static int continue_file(struct sink *sink)
 	return output_file_start(sink->file, sink->start, sink->why);
 }
 
-static int make_copy(struct sink *sink)
+static int make_copies(struct sink *sink)
 {
-	sink->copy = malloc(COPY_SIZE);
-	if (sink->copy)
+	sink->copies = malloc(sink->workers * COPY_SIZE);
+	if (sink->copies)
 		return 0;
 	snprintf(sink->why, sizeof(sink->why), "%s", strerror(ENOMEM));
 	return -ENOMEM;
@@ -257,7 +320,7 @@ static void run(void *argument)
 	sink->error =
 		ring_await_begin(sink->ring) == RING_READY ? open_output_file(sink) : -ECANCELED;
 	if (!sink->error && sink->has_key)
-		sink->error = make_copy(sink);
+		sink->error = make_copies(sink);
 	if (!sink->error && sink->resumes) {
 		sink->error = find_existing(sink);
 		sink->knows_have = true;
@@ -276,11 +339,12 @@ static void run(void *argument)
 	sink->worker.listener->moved(sink->worker.listener->about);
 }
 
-int sink_start(
-	struct sink *sink, struct ring *ring, size_t most, const struct worker_listener *listener)
+int sink_start(struct sink *sink, struct ring *ring, size_t most, unsigned int workers,
+	const struct worker_listener *listener)
 {
 	sink->ring = ring;
 	sink->most = most;
+	sink->workers = workers;
 	return sink->threaded ? worker_start(&sink->worker, "sink", run, sink, listener) : 0;
 }
 

@@ -43,11 +43,12 @@ int sink_open(struct sink **sink, const struct output_file_options *options, uin
 void sink_close(struct sink *sink);
 
 /*
- * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. The ring and
- * the listener must outlive the sink. Returns 0 or -errno.
+ * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. A regular
+ * file is written by up to `workers` threads. The ring and the listener must outlive the sink.
+ * Returns 0 or -errno.
  */
-int sink_start(
-	struct sink *sink, struct ring *ring, size_t most, const struct worker_listener *listener);
+int sink_start(struct sink *sink, struct ring *ring, size_t most, unsigned int workers,
+	const struct worker_listener *listener);
 
 /*
  * Sets the digest key, which is copied. Because an attacker may write to the ring, the sink then

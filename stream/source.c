@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "base/output.h"
 #include "base/text.h"
+#include "stream/crew.h"
 #include "stream/source.h"
 #include "stream/storage.h"
 #include "stream/tree-input.h"
@@ -33,7 +35,9 @@ struct source {
 	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
 	char name[256];   /* base name */
 	struct ring *ring;
-	size_t most; /* bytes per read */
+	size_t most;          /* bytes per read */
+	unsigned int workers; /* threads that read blocks */
+	off_t offset;         /* of the file's first byte to send */
 	struct worker worker;
 	struct digester *digester; /* NULL for a text */
 	struct source *next;       /* in a list of the owner */
@@ -45,6 +49,11 @@ struct source {
 	/* set by the filling thread before `knows_start` */
 	uint64_t start; /* where the data in the ring starts */
 	atomic_bool knows_start;
+
+	/* of the workers */
+	pthread_mutex_t claiming;
+	uint64_t claimed;       /* the position in the ring up to which blocks have a reader */
+	_Atomic uint64_t woken; /* the position in the ring of which the CQ thread knows */
 
 	/* set before the ring ends, constant afterwards */
 	int error;
@@ -69,6 +78,7 @@ static void find_size(struct source *source, const struct stat *status)
 {
 	off_t offset = lseek(source->descriptor, 0, SEEK_CUR);
 
+	source->offset = offset;
 	source->regular = S_ISREG(status->st_mode);
 	/* The kernel reports its virtual files, such as those in /proc, as empty. */
 	if (source->regular && status->st_size > 0 && offset >= 0)
@@ -136,6 +146,7 @@ static struct source *new_source(void)
 		source->worker.stop_fd = -1;
 		source->tree_progress = (struct tree_progress)TREE_PROGRESS_INITIAL;
 		source->descriptor = STDIN_FILENO;
+		pthread_mutex_init(&source->claiming, NULL);
 	}
 	return source;
 }
@@ -214,6 +225,7 @@ void source_close(struct source *source)
 	worker_join(&source->worker);
 	close_input(source);
 	digester_free(source->digester);
+	pthread_mutex_destroy(&source->claiming);
 	free(source);
 }
 
@@ -265,15 +277,25 @@ static ssize_t read_once(struct source *source, const struct span *space, uint64
 	return got;
 }
 
-/* True if the CQ thread should be woken: not after every read, but before this thread blocks. */
-static bool should_wake(const struct source *source, uint64_t unseen)
+/*
+ * Takes note of bytes that were read to the place of the next position, and wakes the CQ thread:
+ * not after every read, but before no thread can read on.
+ */
+static void add_bytes(struct source *source, const uint8_t *bytes, size_t size)
 {
-	struct ring_level level = ring_level(source->ring);
+	const struct worker_listener *listener = source->worker.listener;
 	struct pollfd input = {.fd = source->descriptor, .events = POLLIN};
+	struct ring_level level;
 
-	return unseen >= (uint64_t)READS_PER_WAKEUP * source->most ||
-	       level.filled - level.freed == source->ring->size ||
-	       (!source->regular && poll(&input, 1, 0) == 0);
+	digester_add(source->digester, bytes, size);
+	ring_fill(source->ring, size);
+	level = ring_level(source->ring);
+	if (level.filled - source->woken >= (uint64_t)READS_PER_WAKEUP * source->most ||
+		level.filled - level.freed == source->ring->size ||
+		(!source->regular && poll(&input, 1, 0) == 0)) {
+		source->woken = level.filled;
+		listener->moved(listener->about);
+	}
 }
 
 /*
@@ -282,7 +304,6 @@ static bool should_wake(const struct source *source, uint64_t unseen)
  */
 static bool skip_existing(struct source *source)
 {
-	off_t begin = lseek(source->descriptor, 0, SEEK_CUR);
 	struct digester *unused = digester_copy(source->digester);
 	struct pollfd stop = {.fd = source->worker.stop_fd, .events = POLLIN};
 	uint64_t position = 0;
@@ -311,7 +332,7 @@ static bool skip_existing(struct source *source)
 	}
 	digester_free(source->digester);
 	source->digester = unused;
-	lseek(source->descriptor, begin, SEEK_SET);
+	lseek(source->descriptor, source->offset, SEEK_SET);
 	return false;
 }
 
@@ -327,44 +348,128 @@ static void find_start(struct source *source)
 	listener->moved(listener->about);
 }
 
-/* Fills the ring until the end of the input. Returns 0 or -errno. */
-static int fill_ring(struct source *source)
+/* Fills the ring with what the input has, one read after the other. Returns 0 or -errno. */
+static int read_stream(struct source *source)
 {
-	const struct worker_listener *listener = source->worker.listener;
-	uint64_t position, seen;
+	uint64_t position = source->start;
 	struct span space;
 	ssize_t got;
-	int error;
 
-	if (ring_await_begin(source->ring) != RING_READY)
-		return -ECANCELED;
-	error = source->descriptor < 0 ? open_fifo(source) : 0;
-	if (error)
-		return error;
-	find_start(source);
-	position = seen = source->start;
 	while (position < source->size) {
 		if (ring_await_space(source->ring, source->most, &space) != RING_READY)
 			return -ECANCELED;
 		got = read_once(source, &space, position);
 		if (got <= 0)
 			return (int)got;
-		digester_add(source->digester, space.start, (size_t)got);
-		ring_fill(source->ring, (size_t)got);
+		add_bytes(source, space.start, (size_t)got);
 		position += (uint64_t)got;
-		if (should_wake(source, position - seen)) {
-			listener->moved(listener->about);
-			seen = position;
-		}
 	}
 	return 0;
+}
+
+/*
+ * Finds the next block that nobody reads, and its place in the ring. Returns false if there is
+ * none, or the source was stopped.
+ */
+static bool claim_block(struct source *source, struct span *block, uint64_t *position)
+{
+	uint64_t left;
+	bool claimed;
+
+	pthread_mutex_lock(&source->claiming);
+	*position = source->claimed;
+	left = source->size - source->start - *position;
+	claimed = left > 0 &&
+		  ring_await_space_at(source->ring, *position,
+			  left < source->most ? (size_t)left : source->most, block) == RING_READY;
+	if (claimed)
+		source->claimed += block->size;
+	pthread_mutex_unlock(&source->claiming);
+	return claimed;
+}
+
+/* Reads all of a block. Returns 0 or -errno. */
+static int read_block(const struct source *source, const struct span *block, off_t offset)
+{
+	size_t have = 0;
+	ssize_t got;
+
+	while (have < block->size) {
+		got = pread(source->descriptor, block->start + have, block->size - have,
+			offset + (off_t)have);
+		if (got == 0)
+			return -ENODATA;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		have += got > 0 ? (size_t)got : 0;
+	}
+	return 0;
+}
+
+/*
+ * Reports a block that could not be read, in its turn: the first one in the file. Ends all other
+ * reads.
+ */
+static void fail_block(struct source *source, int error)
+{
+	if (error == -ENODATA)
+		source->error = cannot_read(
+			source->why, source->name, "file was truncated while being read", -EIO);
+	else
+		source->error = cannot_read(source->why, source->name, strerror(-error), error);
+	ring_stop(source->ring);
+}
+
+/* Reads blocks side by side with the other workers, and adds them to the ring in their order. */
+static void read_blocks(void *argument, unsigned int number)
+{
+	struct source *source = argument;
+	struct span block;
+	uint64_t position;
+	int error;
+
+	(void)number;
+	while (claim_block(source, &block, &position)) {
+		error = read_block(
+			source, &block, source->offset + (off_t)(source->start + position));
+		if (ring_await_filled(source->ring, position) != RING_READY)
+			return;
+		if (error) {
+			fail_block(source, error);
+			return;
+		}
+		add_bytes(source, block.start, block.size);
+	}
+}
+
+/* Fills the ring until the end of the input. Sets the error, 0 if there is none. */
+static void fill_ring(struct source *source)
+{
+	bool blocks = source->regular && !source->tree && source->size != STREAM_SIZE_UNKNOWN &&
+		      source->descriptor != STDIN_FILENO;
+
+	if (ring_await_begin(source->ring) != RING_READY) {
+		source->error = -ECANCELED;
+		return;
+	}
+	source->error = source->descriptor < 0 ? open_fifo(source) : 0;
+	if (source->error)
+		return;
+	find_start(source);
+	if (!blocks) {
+		source->error = read_stream(source);
+		return;
+	}
+	crew_run(source->workers, "source", read_blocks, source);
+	if (!source->error && ring_level(source->ring).filled < source->size - source->start)
+		source->error = -ECANCELED;
 }
 
 static void run(void *argument)
 {
 	struct source *source = argument;
 
-	source->error = fill_ring(source);
+	fill_ring(source);
 	source->knows_start = true; /* after a failure, too */
 	source->digest = digester_result(source->digester, DIGEST_STREAM);
 	ring_end(source->ring);
@@ -381,11 +486,12 @@ static void put_text(struct source *source)
 	ring_end(source->ring);
 }
 
-int source_start(struct source *source, struct ring *ring, size_t most,
+int source_start(struct source *source, struct ring *ring, size_t most, unsigned int workers,
 	const struct worker_listener *listener)
 {
 	source->ring = ring;
 	source->most = most;
+	source->workers = workers;
 	if (source->text) {
 		put_text(source);
 		return 0;

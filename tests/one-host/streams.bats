@@ -75,13 +75,13 @@ one_way() {
 	is_empty "$ERRORS"
 }
 
-@test "the ends may differ in chunk, buffer and depth" {
+@test "the ends may differ in chunk, buffer, depth and number of workers" {
 	mkdir "$DIR/in"
 	make_file "$DIR/data" 300000
-	start_server --chunk 5000 --buffer 100K --depth 1 --force --input "$DIR/data" \
+	start_server --chunk 5000 --buffer 100K --depth 1 --workers 3 --force --input "$DIR/data" \
 		--output "$DIR/in/" any
 	local options mode
-	for options in '--chunk 64K --buffer 4M --depth 64' '--chunk 1K --buffer 16K --depth 3'; do
+	for options in '--chunk 64K --buffer 4M --depth 64' '--chunk 1K --buffer 16K --depth 3 --workers 5'; do
 		for mode in write read send; do
 			# shellcheck disable=SC2086 # several words
 			expect 0 client $options --force --input "$DIR/data" --output "$DIR/got" $mode \

@@ -26,6 +26,7 @@ static const struct listed {
 	{"CD", "      --color auto|always|never "},
 	{"SXBLD", "  -d, --device NAME "},
 	{"SX", "      --discard "},
+	{"SX", "      --workers N "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
 	{"STXBLCDE", "  -h, --help "},

@@ -18,6 +18,7 @@ int drain_set_up(void **state)
 		return -1;
 	stream_fill(drain_data, 0, DRAIN_DATA);
 	drain.sink = NULL;
+	drain.workers = 1;
 	drain.options = (struct output_file_options){0};
 	drain.saved_output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	oracle_init(&drain.oracle);
@@ -52,8 +53,9 @@ void drain_start(const char *output, uint64_t size)
 {
 	drain.options.output = output;
 	assert_int_equal(sink_open(&drain.sink, &drain.options, size), 0);
-	assert_int_equal(
-		sink_start(drain.sink, &drain.ring, DRAIN_MOST, &drain.oracle.listener), 0);
+	assert_int_equal(sink_start(drain.sink, &drain.ring, DRAIN_MOST, drain.workers,
+				 &drain.oracle.listener),
+		0);
 	assert_int_equal(
 		sink_is_running(drain.sink), output != NULL || size > (uint64_t)SINK_TEXT_SIZE);
 	assert_int_equal(sink_state(drain.sink), SINK_WORKING);

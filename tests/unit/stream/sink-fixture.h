@@ -19,6 +19,7 @@ extern uint8_t drain_data[DRAIN_DATA];
 /* The state of one test. */
 struct drain {
 	struct sink *sink;
+	unsigned int workers; /* 1 unless the test sets it */
 	struct output_file_options options;
 	struct oracle oracle;
 	struct ring ring;

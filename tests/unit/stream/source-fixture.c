@@ -26,6 +26,7 @@ int feed_set_up(void **state)
 	(void)state;
 	feed.source = NULL;
 	feed.size = 0;
+	feed.workers = 1;
 	feed.descriptors = count_descriptors();
 	feed.saved_input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	oracle_init(&feed.oracle);
@@ -83,8 +84,9 @@ void feed_open(const char *input)
 
 void feed_start(void)
 {
-	assert_int_equal(
-		source_start(feed.source, &feed.ring, FEED_MOST, &feed.oracle.listener), 0);
+	assert_int_equal(source_start(feed.source, &feed.ring, FEED_MOST, feed.workers,
+				 &feed.oracle.listener),
+		0);
 	assert_true(source_is_running(feed.source));
 }
 

@@ -20,8 +20,9 @@ struct feed {
 	struct ring ring;
 	uint8_t memory[FEED_RING];
 	uint8_t taken[FEED_DATA + FEED_RING];
-	size_t size;    /* bytes in taken */
-	char path[512]; /* the last file, which the teardown removes */
+	size_t size;          /* bytes in taken */
+	unsigned int workers; /* 1 unless the test sets it */
+	char path[512];       /* the last file, which the teardown removes */
 	int saved_input;
 	size_t descriptors; /* open before the test */
 };

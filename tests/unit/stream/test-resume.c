@@ -55,13 +55,22 @@ static void leave(const char *name, uint64_t size)
 	assert_int_equal(truncate(name, (off_t)size), 0);
 }
 
-/* Leaves what an interrupted transfer of "big" leaves. */
+/* Leaves what an interrupted transfer of "big" leaves: zeros that were written. */
 static void leave_hidden(uint64_t size)
 {
+	static const uint8_t block[65536];
 	char hidden[FILE_NAME_MAX + 1];
+	int file;
 
 	hidden_name("big", 1, hidden);
 	leave(hidden, size);
+	file = open(hidden, O_WRONLY | O_CLOEXEC);
+	assert_true(file >= 0);
+	for (uint64_t done = 0; done < size; done += sizeof(block))
+		assert_true(pwrite(file, block,
+				    size - done < sizeof(block) ? size - done : sizeof(block),
+				    (off_t)done) > 0);
+	close(file);
 }
 
 static uint64_t size_of(const char *name)

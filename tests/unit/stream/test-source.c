@@ -23,7 +23,8 @@ static void puts_a_text_into_the_ring_at_once(void **state)
 		assert_int_equal(source_size(feed.source), size);
 		assert_string_equal(source_name(feed.source), "");
 		assert_int_equal(
-			source_start(feed.source, &feed.ring, FEED_MOST, &feed.oracle.listener), 0);
+			source_start(feed.source, &feed.ring, FEED_MOST, 1, &feed.oracle.listener),
+			0);
 		assert_false(source_is_running(feed.source));
 		feed.size = 0;
 		while (feed_take())
