@@ -123,7 +123,7 @@ struct operations_offer {
 };
 
 /* Bytes of an offer, and of the results of all operations. */
-#define OPERATIONS_RESULTS_SIZE (4 * 32)
+#define OPERATIONS_RESULTS_SIZE ((size_t)4 * 32)
 #define OPERATIONS_OFFER_SIZE   (32 + 8 * 8 + OPERATIONS_RESULTS_SIZE)
 
 void operations_offer_encode(

@@ -206,10 +206,14 @@ static void a_latency_test_finds_wrong_data(void **state)
 	}
 }
 
+/* Each pair of operation, kind of test and way to wait, because each takes the whole timeout. */
 static void a_silent_peer_ends_a_run(void **state)
 {
+	static const unsigned int kinds[] = {0, 3, 5, 6};
+
 	(void)state;
-	for (unsigned int kind = 0; kind < 8; kind++) {
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		unsigned int kind = kinds[i];
 		struct test_parameters parameters = parameters_of(operation_at(kind), 1000);
 		struct perf_test_fixture fixture;
 

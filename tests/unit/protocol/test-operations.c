@@ -41,8 +41,8 @@ static void has_the_documented_layout(void **state)
 	assert_int_equal(le_get32(bytes + 16), 4096);
 	assert_int_equal(le_get32(bytes + 20), offer.rkey);
 	assert_int_equal(le_get32(bytes + 24), offer.window);
-	assert_int_equal(le_get32(bytes + 32 + 8 * 5), 0x10005);
-	assert_int_equal(le_get32(bytes + 32 + 8 * 5 + 4), 0xffff05);
+	assert_int_equal(le_get32(bytes + 72), 0x10005);
+	assert_int_equal(le_get32(bytes + 76), 0xffff05);
 	assert_int_equal(bytes[96], 1);
 	assert_int_equal(bytes[96 + 4], 2);
 	assert_int_equal(bytes[96 + 5], 4);
@@ -149,15 +149,15 @@ static void each_operation_and_reason_has_words(void **state)
 	for (enum operation operation = 0; operation < OPERATIONS; operation++)
 		for (enum operation other = 0; other < operation; other++)
 			assert_string_not_equal(operation_name(operation), operation_name(other));
-	for (uint8_t code = 1; code < OPERATION_LACKS; code++) {
-		result.code = code;
+	for (unsigned int code = 1; code < OPERATION_LACKS; code++) {
+		result.code = (uint8_t)code;
 		operation_reason(&result, text);
 		assert_null(strstr(text, "null"));
 		assert_null(strstr(text, "unknown"));
 	}
 	result.state = OPERATION_FAILED;
-	for (uint8_t code = 1; code < OPERATION_FAULTS; code++) {
-		result.code = code;
+	for (unsigned int code = 1; code < OPERATION_FAULTS; code++) {
+		result.code = (uint8_t)code;
 		operation_reason(&result, text);
 		assert_null(strstr(text, "null"));
 		assert_null(strstr(text, "unknown"));

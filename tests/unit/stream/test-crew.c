@@ -51,9 +51,6 @@ static bool access_disk(size_t size, off_t offset)
 }
 
 /* These take the place of the C library's. */
-ssize_t pread64(int file, void *bytes, size_t size, off_t offset);
-ssize_t pwrite64(int file, const void *bytes, size_t size, off_t offset);
-
 ssize_t pread64(int file, void *bytes, size_t size, off_t offset)
 {
 	return access_disk(size, offset) ? -1 : syscall(SYS_pread64, file, bytes, size, offset);
