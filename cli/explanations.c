@@ -620,8 +620,8 @@ static bool explain_line(FILE *stream, const struct log_line *line, struct selec
 		selection = (struct selection){0};
 	if (selection.errors == 0)
 		choose_counters(&selection, line->text,
-			!line->check && !starts_with(line->text, "local counters: ") &&
-				!starts_with(line->text, "remote counters: ") &&
+			!line->check && !starts_with(line->text, "counters of this host: ") &&
+				!starts_with(line->text, "counters of the other host: ") &&
 				!starts_with(line->text, "seen: "));
 	while (next_section(&section)) {
 		if (!selection.chosen[section.index] || printed->chosen[section.index] ||

@@ -18,8 +18,8 @@ static const char *const states[] = {
 	[CHECK_FAILED] = "failed",
 };
 
-/* Indents the detail lines of a failed check. */
-#define INDENT "                    "
+/* Terminals with fewer columns have no column for the states: results follow them. */
+#define COLUMNS_ALIGNED 80
 
 void check_list_init(struct check_list *list, const struct check_row *rows, const char *host)
 {
@@ -51,6 +51,22 @@ void check_list_ok(struct check_list *list, enum check check, const char *format
 	va_start(args, format);
 	note(list, check, CHECK_OK, format, args);
 	va_end(args);
+}
+
+void check_list_shorten(struct check_list *list, enum check check, const char *format, ...)
+{
+	va_list args;
+
+	for (size_t i = 0; i < CHECK_SHORTER; i++) {
+		char *form = list->checks[check].shorter[i];
+
+		if (*form)
+			continue;
+		va_start(args, format);
+		vsnprintf(form, CHECK_SHORTER_SIZE, format, args);
+		va_end(args);
+		return;
+	}
 }
 
 void check_list_skip(struct check_list *list, enum check check, const char *format, ...)
@@ -190,32 +206,63 @@ append(char *text, size_t size, size_t *used, const char *format, ...)
 	*used += more > 0 ? (size_t)more : 0;
 }
 
-size_t check_list_lines(const struct check_list *list, enum check check, char *text, size_t size)
+/* Returns a form of the result: 0 is the longest. NULL: there is no such form. */
+static const char *form_of(const struct check_list *list, enum check check, size_t index)
+{
+	if (index == 0)
+		return list->checks[check].text;
+	if (list->checks[check].state != CHECK_OK || index > CHECK_SHORTER)
+		return NULL;
+	return *list->checks[check].shorter[index - 1] ? list->checks[check].shorter[index - 1]
+						       : NULL;
+}
+
+/* Returns the longest form of the result that fits these columns, or the shortest. */
+static const char *fitting_form(const struct check_list *list, enum check check, size_t columns)
+{
+	const char *form = form_of(list, check, 0), *next;
+
+	for (size_t i = 1; strlen(form) > columns && (next = form_of(list, check, i)); i++)
+		form = next;
+	return form;
+}
+
+unsigned int check_list_indent(unsigned int columns)
+{
+	return columns > 0 && columns < COLUMNS_ALIGNED ? 15 : 20;
+}
+
+size_t check_list_lines(const struct check_list *list, enum check check, unsigned int columns,
+	char *text, size_t size)
 {
 	enum check_state state = list->checks[check].state;
+	unsigned int indent = check_list_indent(columns);
 	struct account account;
 	char span[UNITS_TEXT];
 	size_t used = 0;
 
-	append(text, size, &used, "%-11s %-8s", list->rows[check].name, states[state]);
+	append(text, size, &used, "%-11s %-*s ", list->rows[check].name, (int)indent - 13,
+		states[state]);
 	if (state != CHECK_FAILED) {
-		append(text, size, &used, "%s", list->checks[check].text);
+		append(text, size, &used, "%s",
+			columns > indent ? fitting_form(list, check, columns - indent)
+					 : list->checks[check].text);
 		if (*list->checks[check].warning)
-			append(text, size, &used, "\n" INDENT "warning: %s",
+			append(text, size, &used, "\n%*swarning: %s", (int)indent, "",
 				list->checks[check].warning);
 		return used;
 	}
 	account = account_for(list, check);
 	append(text, size, &used, "%s%s", account.guess ? "probably: " : "", account.cause);
 	if (*account.evidence)
-		append(text, size, &used, "\n" INDENT "seen: %s", account.evidence);
-	append(text, size, &used, "\n" INDENT "after: %s",
+		append(text, size, &used, "\n%*sseen: %s", (int)indent, "", account.evidence);
+	append(text, size, &used, "\n%*safter: %s", (int)indent, "",
 		units_format_duration(span, list->checks[check].milliseconds));
-	append(text, size, &used, "\n" INDENT "where: %s", account.side);
+	append(text, size, &used, "\n%*swhere: %s", (int)indent, "", account.side);
 	if (*account.remedy)
-		append(text, size, &used, "\n" INDENT "next: %s", account.remedy);
+		append(text, size, &used, "\n%*snext: %s", (int)indent, "", account.remedy);
 	if (*account.command)
-		append(text, size, &used, "\n" INDENT "look: %s", account.command);
+		append(text, size, &used, "\n%*slook: %s", (int)indent, "", account.command);
 	return used;
 }
 
@@ -321,6 +368,26 @@ static enum outcome outcome_of(const struct check_list *list)
 	return last < CHECK_DATA ? OUTCOME_INCOMPLETE : OUTCOME_HEALTHY;
 }
 
+/* Writes why no data was exchanged, although nothing failed. */
+static void describe_incomplete(const struct check_list *list, char *text, size_t size)
+{
+	enum check last = last_ok(list), check = last;
+	const char *why;
+
+	while (check < CHECK_DATA && list->checks[check].reached)
+		check++;
+	why = list->checks[check].state == CHECK_SKIPPED ? list->checks[check].text : "";
+	snprintf(text, size, "%s %s%s%s%s.", outcomes[OUTCOME_INCOMPLETE].start,
+		list->rows[last].name, *why ? "; " : "", why,
+		*why ? ", so no data was exchanged" : "");
+}
+
+/* The check whose result tells how well RDMA works. */
+static enum check telling_check(const struct check_list *list)
+{
+	return list->checks[CHECK_BANDWIDTH].state == CHECK_OK ? CHECK_BANDWIDTH : CHECK_DATA;
+}
+
 void check_list_verdict(const struct check_list *list, char *text, size_t size)
 {
 	enum outcome outcome = outcome_of(list);
@@ -329,23 +396,39 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 
 	switch (outcome) {
 	case OUTCOME_HEALTHY:
-		snprintf(text, size, "%s: %s.", start,
-			list->checks[CHECK_BANDWIDTH].state == CHECK_OK
-				? list->checks[CHECK_BANDWIDTH].text
-				: list->checks[CHECK_DATA].text);
+		snprintf(text, size, "%s: %s.", start, list->checks[telling_check(list)].text);
 		break;
 	case OUTCOME_READY:
 		snprintf(text, size, "%s%s.", start,
 			*list->checks[CHECK_HOST].warning ? ", but see the warning" : "");
 		break;
 	case OUTCOME_INCOMPLETE:
-		snprintf(text, size, "%s %s.", start, list->rows[last_ok(list)].name);
+		describe_incomplete(list, text, size);
 		break;
 	default:
 		account = account_for(list, check_list_broken(list));
 		snprintf(text, size, "%s: %s%s; look at %s.", start,
 			account.guess ? "probably " : "", account.cause, account.side);
 	}
+}
+
+void check_list_short_verdict(
+	const struct check_list *list, unsigned int columns, char *text, size_t size)
+{
+	const char *const starts[] = {outcomes[OUTCOME_HEALTHY].start, "RDMA works"};
+	const char *form;
+
+	check_list_verdict(list, text, size);
+	if (outcome_of(list) != OUTCOME_HEALTHY)
+		return;
+	for (size_t i = 0; (form = form_of(list, telling_check(list), i)); i++)
+		for (size_t j = 0; j < sizeof(starts) / sizeof(starts[0]); j++) {
+			if (strlen(text) <= columns)
+				return;
+			snprintf(text, size, "%s: %s.", starts[j], form);
+		}
+	if (strlen(text) > columns)
+		snprintf(text, size, "%s.", starts[strlen(starts[0]) >= columns]);
 }
 
 const char *check_list_verdict_word(const struct check_list *list)

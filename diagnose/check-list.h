@@ -11,6 +11,10 @@
 
 #include "base/failure.h"
 
+/* Shorter forms of a result, for terminals on which the whole does not fit. */
+#define CHECK_SHORTER      3
+#define CHECK_SHORTER_SIZE 128
+
 enum check {
 	CHECK_HOST,       /* RDMA on this host */
 	CHECK_MANAGER,    /* the connection manager of this host answers */
@@ -46,10 +50,13 @@ struct check_list {
 	const struct check_row *rows;
 	struct {
 		enum check_state state;
-		char text[256];    /* result of a passed check, or why it was skipped */
+		char text[256]; /* result of a passed check, or why it was skipped */
+		/* Shorter forms of the result, the longest first; "": no more. */
+		char shorter[CHECK_SHORTER][CHECK_SHORTER_SIZE];
 		char warning[512]; /* what a passed check found that may be a fault; usually "" */
 		struct failure failure;
 		int milliseconds; /* run time, set by the caller; 0 if not run */
+		bool reached;     /* the check began; set by the caller */
 	} checks[CHECKS];
 	bool rdma_mtus_equal; /* of both ends, as far as known: data that arrives fits both */
 	char host[256];       /* replaces HOST in a command */
@@ -70,6 +77,10 @@ void check_list_set_gateway(struct check_list *list, const char *gateway);
 
 /* Marks the check as passed; the format produces its result. */
 void check_list_ok(struct check_list *list, enum check check, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Adds a shorter form of the result of a check; the longest comes first. */
+void check_list_shorten(struct check_list *list, enum check check, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Marks the check as skipped; the format produces the reason. */
@@ -93,15 +104,24 @@ int check_list_fail(struct check_list *list, enum check check, const struct fail
  */
 enum check check_list_broken(const struct check_list *list);
 
+/* The columns before the result of a check, on a terminal of this many columns; 0: none. */
+unsigned int check_list_indent(unsigned int columns);
+
 /*
  * Writes the lines of one check: the state and either the result and the warnings or, if the check
- * failed, the cause, the evidence, the elapsed time, the side and the advice. Returns the length as
- * snprintf(3) does.
+ * failed, the cause, the evidence, the elapsed time, the side and the advice. For a terminal of
+ * this many columns, the result is the longest form that fits, or the shortest; 0: the whole.
+ * Returns the length as snprintf(3) does.
  */
-size_t check_list_lines(const struct check_list *list, enum check check, char *text, size_t size);
+size_t check_list_lines(const struct check_list *list, enum check check, unsigned int columns,
+	char *text, size_t size);
 
 /* Writes the verdict as one sentence. */
 void check_list_verdict(const struct check_list *list, char *text, size_t size);
+
+/* The same, but a good one is shortened to this many columns. */
+void check_list_short_verdict(
+	const struct check_list *list, unsigned int columns, char *text, size_t size);
 
 /*
  * Returns the verdict as one word: "healthy" between two hosts, "ready" of this host, "incomplete"

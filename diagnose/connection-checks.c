@@ -47,12 +47,12 @@ static int answered_without_server(
 	if (failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED)
 		check_list_skip(&diagnosis->list, CHECK_CONNECTION,
 			"nothing is listening on port %u, and over iWARP, only a server can show "
-			"that RDMA works; start rdma-server there, or give its PORT",
+			"that RDMA works; start rdma-server on the other host, or give its PORT",
 			diagnosis->options->port);
 	else if (failure->kind == FAILURE_REJECTED && failure->code == REJECTED_NO_LISTENER)
 		check_list_ok(&diagnosis->list, CHECK_CONNECTION,
-			"RDMA responds (in %d ms); to continue, start rdma-server there, or give "
-			"its PORT",
+			"RDMA responds (in %d ms); to continue, start rdma-server on the other "
+			"host, or give its PORT",
 			milliseconds);
 	else
 		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, failure);
@@ -134,6 +134,9 @@ int check_connection(struct diagnosis *diagnosis)
 	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
 		"address and route resolved in %d ms, connected in %d ms%s",
 		(int)(resolved - start), (int)(deadline_now() - resolved),
+		diagnosis->secret ? ", mutually authenticated" : "");
+	check_list_shorten(&diagnosis->list, CHECK_CONNECTION, "connected in %d ms%s",
+		(int)(deadline_now() - resolved),
 		diagnosis->secret ? ", mutually authenticated" : "");
 	return 0;
 }

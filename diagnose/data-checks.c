@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/loss-limit.h"
 #include "diagnose/mtu-verdicts.h"
-#include "diagnose/path-loss.h"
+#include "diagnose/rounds.h"
 #include "diagnose/transfer-progress.h"
 #include "host/link-speed.h"
+#include "host/path-loss.h"
 #include "measure/report.h"
 #include "measure/test-run.h"
 
@@ -37,6 +39,7 @@
 #define GENTLE_BYTES (UINT64_C(400) * GENTLE_SIZE)
 #define GENTLE_TESTS 3
 
+#define ENDS  "this host: %s; the other host: %s"
 #define RATES "%.1f MB/s to the server, %.1f MB/s from it"
 
 /*
@@ -56,8 +59,9 @@ static int test_failed(struct diagnosis *diagnosis, enum check check, const char
 		address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &failure);
 	memcpy(seen, failure.evidence, sizeof(seen));
 	counters_describe(&diagnosis->counted_here, counted, sizeof(counted));
-	snprintf(failure.evidence, sizeof(failure.evidence), "%.40s%s%.120s; local counters: %s",
-		doing, *seen ? ": " : "", seen, counted);
+	snprintf(failure.evidence, sizeof(failure.evidence),
+		"%.40s%s%.120s; counters of this host: %s", doing, *seen ? ": " : "", seen,
+		counted);
 	return check_list_fail(&diagnosis->list, check, &failure);
 }
 
@@ -74,7 +78,7 @@ static int check_loss(struct diagnosis *diagnosis, const char *doing)
 		return 0;
 	counters_describe(&diagnosis->counted_here, counted, sizeof(counted));
 	return check_failed(diagnosis, CHECK_DATA, FAILURE_IMPAIRED, PHASE_EXCHANGE,
-		(int)path_loss_impairment(&loss), "%s ended late; local counters: %s", doing,
+		(int)path_loss_impairment(&loss), "%s ended late; counters of this host: %s", doing,
 		counted);
 }
 
@@ -115,10 +119,11 @@ static int try_operation(struct diagnosis *diagnosis, enum test_direction direct
 	};
 	struct test_result ours, theirs;
 	uint64_t offset;
-	char name[64];
+	char name[64], count[UNITS_TEXT];
 
-	snprintf(name, sizeof(name), "%s %s of %u bytes",
-		direction == TEST_CLIENT ? "client" : "server", operation->word, size);
+	snprintf(name, sizeof(name), "%s %s of %s bytes",
+		direction == TEST_CLIENT ? "client" : "server", operation->word,
+		units_format_count(count, size));
 	if (run_test(diagnosis, &parameters, 0, &ours, &theirs))
 		return test_failed(diagnosis, CHECK_DATA, name);
 	if (!ours.wrong && !theirs.wrong)
@@ -133,6 +138,20 @@ static int try_operation(struct diagnosis *diagnosis, enum test_direction direct
 static unsigned long packet_size(const struct diagnosis *diagnosis)
 {
 	return facts_number(&diagnosis->ours, "rdma mtu");
+}
+
+static void report_data(struct check_list *list)
+{
+	char most[UNITS_TEXT];
+
+	check_list_ok(list, CHECK_DATA,
+		"WRITE and READ of 1 to %s bytes in both directions: all bytes correct",
+		units_format_count(most, COMMAND_REGION_MIN));
+	check_list_shorten(list, CHECK_DATA,
+		"WRITE and READ of up to %u MiB, both ways: all bytes correct",
+		COMMAND_REGION_MIN >> 20);
+	check_list_shorten(list, CHECK_DATA, "WRITE and READ, both ways: all bytes correct");
+	check_list_shorten(list, CHECK_DATA, "all bytes correct");
 }
 
 int check_data(struct diagnosis *diagnosis)
@@ -162,10 +181,23 @@ int check_data(struct diagnosis *diagnosis)
 			try_operation(diagnosis, TEST_SERVER, operation, size))
 			return -1;
 	}
-	check_list_ok(&diagnosis->list, CHECK_DATA,
-		"WRITE and READ of 1 to %u bytes in both directions: all bytes correct",
-		COMMAND_REGION_MIN);
+	report_data(&diagnosis->list);
 	return 0;
+}
+
+/* Adds shorter forms of the rates, in bytes per second. */
+static void shorten_rates(struct diagnosis *diagnosis)
+{
+	double there = (double)diagnosis->rate_there / 1e6;
+	double back = (double)diagnosis->rate_back / 1e6;
+	struct check_list *list = &diagnosis->list;
+	char text[ROUNDS_LINE];
+
+	if (strstr(list->checks[CHECK_BANDWIDTH].text, "(software RDMA"))
+		check_list_shorten(list, CHECK_BANDWIDTH, RATES " (software RDMA)", there, back);
+	check_list_shorten(list, CHECK_BANDWIDTH, RATES, there, back);
+	check_list_shorten(list, CHECK_BANDWIDTH, "%s",
+		rounds_format_rates(text, diagnosis->rate_there, diagnosis->rate_back));
 }
 
 static void assess_bandwidth(struct diagnosis *diagnosis, double there, double back)
@@ -179,6 +211,7 @@ static void assess_bandwidth(struct diagnosis *diagnosis, double there, double b
 	else
 		check_failed(diagnosis, CHECK_BANDWIDTH, FAILURE_IMPAIRED, PHASE_EXCHANGE, (int)why,
 			"%s", text);
+	shorten_rates(diagnosis);
 }
 
 /* Returns the milliseconds in which the WRITEs in flight arrive at this rate; 0 if unknown. */
@@ -355,14 +388,31 @@ int check_bandwidth(struct diagnosis *diagnosis)
 		return -1;
 	diagnosis->bottleneck = !lossy;
 	diagnosis->lossy = lossy;
-	if (lossy) /* the counters check reports it */
+	if (lossy) { /* the counters check reports it */
 		check_list_ok(&diagnosis->list, CHECK_BANDWIDTH, RATES,
 			(double)diagnosis->rate_there / 1e6, (double)diagnosis->rate_back / 1e6);
-	else
+		shorten_rates(diagnosis);
+	} else {
 		check_failed(diagnosis, CHECK_BANDWIDTH, FAILURE_IMPAIRED, PHASE_EXCHANGE,
 			(int)slow, RATES, (double)diagnosis->rate_there / 1e6,
 			(double)diagnosis->rate_back / 1e6);
+	}
 	return 0;
+}
+
+/* Reports the counters of a check that passed: what they count is too little to do harm. */
+static void report_counters(struct check_list *list, const char *here, const char *there)
+{
+	static const char none[] = "no errors";
+
+	if (strcmp(here, none) == 0 && strcmp(there, none) == 0) {
+		check_list_ok(list, CHECK_COUNTERS, ENDS, here, there);
+		check_list_shorten(list, CHECK_COUNTERS, "no errors at either end");
+		return;
+	}
+	check_list_ok(list, CHECK_COUNTERS, "nothing harmful; " ENDS, here, there);
+	check_list_shorten(list, CHECK_COUNTERS, "nothing harmful (-v shows what they counted)");
+	check_list_shorten(list, CHECK_COUNTERS, "nothing harmful");
 }
 
 static void assess_counters(struct diagnosis *diagnosis)
@@ -379,13 +429,12 @@ static void assess_counters(struct diagnosis *diagnosis)
 	if ((diagnosis->lossy || loss_limit_exceeded(again, diagnosis->moved, packet)) &&
 		!is_one_port(diagnosis) && !diagnosis->bottleneck)
 		check_failed(diagnosis, CHECK_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
-			(int)path_loss_impairment(&loss), "local: %s; remote: %s", here, there);
+			(int)path_loss_impairment(&loss), ENDS, here, there);
 	else if (broken_packets > 0)
 		check_failed(diagnosis, CHECK_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
-			IMPAIRED_LINK, "local: %s; remote: %s", here, there);
+			IMPAIRED_LINK, ENDS, here, there);
 	else
-		check_list_ok(
-			&diagnosis->list, CHECK_COUNTERS, "local: %s; remote: %s", here, there);
+		report_counters(&diagnosis->list, here, there);
 }
 
 int check_counters(struct diagnosis *diagnosis)

@@ -45,6 +45,7 @@ static void run_checks(struct diagnosis *diagnosis)
 			check_list_skip(&diagnosis->list, check, "%s", why_skipped(diagnosis));
 			continue;
 		}
+		diagnosis->list.checks[check].reached = true;
 		screen_show_progress(diagnosis, check);
 		start = deadline_now();
 		continues = diagnose_checks[check].run(diagnosis) == 0;

@@ -13,10 +13,10 @@
 #include "control/operations.h"
 #include "diagnose/address-conflicts.h"
 #include "diagnose/check-list.h"
-#include "diagnose/path-loss.h"
 #include "diagnose/reachability.h"
 #include "host/counters.h"
 #include "host/inventory.h"
+#include "host/path-loss.h"
 #include "measure/perf-test.h"
 #include "verbs/server-addresses.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/text.h"
 #include "cli/startup.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/manager-check.h"
@@ -62,20 +63,32 @@ static void find_mtus(const struct inventory *inventory)
 		ibv_free_device_list(devices);
 }
 
-/* Writes "rxe0/1 ACTIVE, MTU 1024; ..." for all ports. */
-static void name_ports(const struct inventory *inventory, char *text, size_t size)
+/* Reports all ports: "rxe0/1 ACTIVE, MTU 1024, 2.5 Gb/sec (1X SDR), rdma_rxe; ...". */
+static void report_ports(const struct inventory *inventory, struct check_list *list)
 {
-	size_t used = 0;
+	char whole[256] = "", shorter[CHECK_SHORTER_SIZE] = "";
+	size_t ports = 0, active = 0;
 
-	*text = '\0';
 	for (size_t i = 0; i < inventory->device_count; i++) {
 		const struct inventory_device *device = &inventory->devices[i];
 
-		for (size_t j = 0; j < device->port_count && used < size; j++)
-			used += (size_t)snprintf(text + used, size - used, "%s%s/%u %s, MTU %u",
-				used ? "; " : "", device->name, device->ports[j].number,
-				device->ports[j].state, device->ports[j].rdma_mtu);
+		for (size_t j = 0; j < device->port_count; j++) {
+			const struct inventory_port *port = &device->ports[j];
+
+			text_append(whole, sizeof(whole), "%s%s/%u %s, MTU %u, %s, %s",
+				ports ? "; " : "", device->name, port->number, port->state,
+				port->rdma_mtu, port->rate, device->driver);
+			text_append(shorter, sizeof(shorter), "%s%s/%u %s, MTU %u",
+				ports ? "; " : "", device->name, port->number, port->state,
+				port->rdma_mtu);
+			active += strcmp(port->state, "ACTIVE") == 0;
+			ports++;
+		}
 	}
+	check_list_ok(list, CHECK_HOST, "%s", whole);
+	check_list_shorten(list, CHECK_HOST, "%s", shorter);
+	if (ports > 1)
+		check_list_shorten(list, CHECK_HOST, "%zu of %zu ports ACTIVE", active, ports);
 }
 
 /* Warns of an address whose interface has another MAC address than the adapter below it. */
@@ -124,22 +137,28 @@ int check_host(struct diagnosis *diagnosis)
 	if (startup_secret(&diagnosis->secret, diagnosis->options->secret_file, &failure))
 		return check_list_fail(&diagnosis->list, CHECK_HOST, &failure);
 	find_mtus(&diagnosis->inventory);
-	name_ports(&diagnosis->inventory, text, sizeof(text));
 	address_conflicts_examine(&diagnosis->inventory, &diagnosis->list);
 	examine_stacks(&diagnosis->inventory, &diagnosis->list);
-	check_list_ok(&diagnosis->list, CHECK_HOST, "%s", text);
+	report_ports(&diagnosis->inventory, &diagnosis->list);
 	return 0;
 }
 
 int check_name(struct diagnosis *diagnosis)
 {
 	struct reach_names *names = &diagnosis->names;
+	char address[ADDRESS_TEXT_SIZE];
 
 	reach_find_names(diagnosis->options->host, NAME_MS, names);
 	if (names->verdict != REACH_GOOD)
 		return check_failed(diagnosis, CHECK_NAME, FAILURE_NAME, PHASE_NAME, names->error,
 			"%s", names->evidence);
 	check_list_ok(&diagnosis->list, CHECK_NAME, "%s", names->evidence);
+	address_text((const struct sockaddr *)&names->addresses[0], address);
+	if (names->count > 1)
+		check_list_shorten(&diagnosis->list, CHECK_NAME, "%s and %s", address,
+			names->more        ? "more"
+			: names->count > 2 ? "others"
+					   : "another");
 	return 0;
 }
 
@@ -182,6 +201,21 @@ static int check_addresses(
 		       ? check_failed(diagnosis, CHECK_ROUTE, FAILURE_ERRNO, PHASE_ADDRESS,
 				 EADDRNOTAVAIL, "--source %s", diagnosis->options->source)
 		       : 0;
+}
+
+static void report_route(struct diagnosis *diagnosis)
+{
+	const struct reach_route *route = &diagnosis->route;
+	const char *device = diagnosis->device->name;
+
+	check_list_ok(&diagnosis->list, CHECK_ROUTE, "%s; RDMA device %s", route->evidence, device);
+	/* The interface that is down must be seen. */
+	if (*route->down)
+		return;
+	check_list_shorten(&diagnosis->list, CHECK_ROUTE, "through %s, MTU %u; RDMA device %s",
+		route->link.name, route->route.mtu ? route->route.mtu : route->link.mtu, device);
+	check_list_shorten(
+		&diagnosis->list, CHECK_ROUTE, "%s, RDMA device %s", route->link.name, device);
 }
 
 /* Finds the route to one address. Returns 0 if it uses an RDMA device. */
@@ -232,8 +266,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 		check_list_skip(&diagnosis->list, CHECK_ROUTE, "%s; RDMA device %s",
 			route->evidence, diagnosis->device->name);
 	else
-		check_list_ok(&diagnosis->list, CHECK_ROUTE, "%s; RDMA device %s", route->evidence,
-			diagnosis->device->name);
+		report_route(diagnosis);
 	return 0;
 }
 
@@ -297,6 +330,9 @@ int check_neighbour(struct diagnosis *diagnosis)
 		check_list_skip(&diagnosis->list, CHECK_NEIGHBOUR, "%s", neighbour.evidence);
 	} else {
 		check_list_ok(&diagnosis->list, CHECK_NEIGHBOUR, "%s", neighbour.evidence);
+		if (!neighbour.needless)
+			check_list_shorten(&diagnosis->list, CHECK_NEIGHBOUR, "reachable (%d ms)",
+				neighbour.milliseconds);
 		address_conflicts_ask(
 			&diagnosis->conflicts, &diagnosis->route, &neighbour, &diagnosis->list);
 	}
@@ -315,6 +351,6 @@ int check_path(struct diagnosis *diagnosis)
 	else if (path.verdict == REACH_UNKNOWN)
 		check_list_skip(&diagnosis->list, CHECK_PATH, "%s", path.evidence);
 	else
-		check_list_ok(&diagnosis->list, CHECK_PATH, "%s", path.evidence);
+		mtu_verdicts_path_ok(&diagnosis->list, &path);
 	return 0;
 }

@@ -79,15 +79,21 @@ static void append_device(char line[INVENTORY_LINE], const struct inventory_devi
 
 static void append_interface(char line[INVENTORY_LINE], const struct inventory_interface *interface)
 {
+	/* Many virtual interfaces have no state, which is no fault. */
+	bool stateless = strcmp(interface->state, "unknown") == 0;
+
 	if (interface->elsewhere) {
 		text_append(line, INVENTORY_LINE, "; %s: in another network namespace",
 			interface->name);
 		return;
 	}
-	text_append(line, INVENTORY_LINE, "; %s: %s", interface->name,
-		interface->state[0] ? interface->state : "state unknown");
+	text_append(line, INVENTORY_LINE, "; %s:", interface->name);
+	if (!stateless)
+		text_append(line, INVENTORY_LINE, " %s",
+			interface->state[0] ? interface->state : "state unknown");
 	if (interface->mtu)
-		text_append(line, INVENTORY_LINE, ", MTU %u", interface->mtu);
+		text_append(
+			line, INVENTORY_LINE, "%s MTU %u", stateless ? "" : ",", interface->mtu);
 	for (size_t i = 0; i < interface->address_count; i++)
 		append_known(line, "", interface->addresses[i].text);
 	if (interface->address_count == 0)

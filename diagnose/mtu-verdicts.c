@@ -10,6 +10,12 @@
 /* Its smallest overhead: IPv4, UDP, and 16 bytes of other headers. */
 #define PACKET_HEADERS_LEAST (20 + 8 + 16)
 
+void mtu_verdicts_path_ok(struct check_list *list, const struct path_mtu *path)
+{
+	check_list_ok(list, CHECK_PATH, "%s", path->evidence);
+	check_list_shorten(list, CHECK_PATH, "%u bytes arrive", path->found.proven);
+}
+
 void mtu_verdicts_path(struct diagnosis *diagnosis, const struct path_mtu *path)
 {
 	unsigned int packet = diagnosis->port->rdma_mtu + PACKET_HEADERS;
@@ -21,20 +27,20 @@ void mtu_verdicts_path(struct diagnosis *diagnosis, const struct path_mtu *path)
 			path->found.proven < packet ? "may not fit" : "fit");
 		return;
 	}
-	check_list_ok(&diagnosis->list, CHECK_PATH, "%s", path->evidence);
+	mtu_verdicts_path_ok(&diagnosis->list, path);
 	check_list_warn(&diagnosis->list, CHECK_PATH,
-		"packets as large as the local MTU do not reach the peer, but RDMA packets of up "
-		"to %u bytes fit",
+		"packets as large as the MTU of this host do not reach the other host, but RDMA "
+		"packets of up to %u bytes fit",
 		packet);
 }
 
-/* Writes "local 1400, remote 4200" if the fact differs, otherwise "". */
+/* Writes "this host 1400, the other host 4200" if the fact differs, otherwise "". */
 static void describe_difference(const struct diagnosis *diagnosis, const char *fact, char text[256])
 {
 	*text = '\0';
 	if (check_differs(diagnosis, fact))
-		snprintf(text, 256, "local %s, remote %s", facts_value(&diagnosis->ours, fact),
-			facts_value(&diagnosis->theirs, fact));
+		snprintf(text, 256, "this host %s, the other host %s",
+			facts_value(&diagnosis->ours, fact), facts_value(&diagnosis->theirs, fact));
 }
 
 /* True if both interfaces are known to be large enough for these packets, or carry none of them. */

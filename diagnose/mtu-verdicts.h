@@ -8,6 +8,9 @@
 #include "diagnose/diagnosis.h"
 #include "diagnose/path-mtu.h"
 
+/* Records the result of a path check that passed. */
+void mtu_verdicts_path_ok(struct check_list *list, const struct path_mtu *path);
+
 /*
  * Records the result of the path check from a bad path: a warning if datagrams as large as RDMA
  * packets arrive, otherwise a failure.

@@ -6,12 +6,15 @@
 #include "base/units.h"
 #include "diagnose/rounds.h"
 
-/* Columns of a line before its text: the time, and "ok" or "failed". */
-#define TEXT_COLUMN 18
+/*
+ * The width of "ok" or "failed" in a line. Narrow terminals need its blanks for the text, and have
+ * a short mark.
+ */
+#define STATE_WIDTH 6
 
-/* The fewest columns for which a line is shortened, and those from which the mark is long. */
-#define COLUMNS_MIN       40
-#define COLUMNS_LONG_MARK 60
+/* The fewest columns for which a line is shortened, and those from which it is not narrow. */
+#define COLUMNS_MIN  40
+#define COLUMNS_WIDE 60
 
 /* A value whose most is less than this multiple of its least has not changed. */
 #define STEADY 1.1
@@ -21,6 +24,27 @@ static const char *format_value(char text[UNITS_TEXT], enum rounds_value value, 
 	if (value != ROUNDS_TRIP)
 		return units_format_rate(text, (uint64_t)(amount + 0.5));
 	snprintf(text, UNITS_TEXT, "%.3f ms", amount / 1e6);
+	return text;
+}
+
+/* Removes the unit of the first text if both have the same. Returns the text. */
+static const char *without_equal_unit(char *text, const char *next)
+{
+	char *unit = strchr(text, ' ');
+	const char *same = strchr(next, ' ');
+
+	if (unit && same && strcmp(unit, same) == 0)
+		*unit = '\0';
+	return text;
+}
+
+const char *rounds_format_rates(char text[ROUNDS_LINE], uint64_t to, uint64_t from)
+{
+	char first[UNITS_TEXT], second[UNITS_TEXT];
+
+	units_format_rate(second, from);
+	snprintf(text, ROUNDS_LINE, "to %s from %s",
+		without_equal_unit((char *)units_format_rate(first, to), second), second);
 	return text;
 }
 
@@ -77,7 +101,7 @@ static bool count(struct rounds *rounds, const struct round *round)
  */
 static void format_text(char text[ROUNDS_LINE], const struct round *round, size_t room)
 {
-	char parts[ROUNDS_VALUES][UNITS_TEXT];
+	char parts[ROUNDS_VALUES][UNITS_TEXT], rates[ROUNDS_LINE];
 	const char *reason = strstr(round->verdict, ": ");
 	size_t end;
 
@@ -87,11 +111,14 @@ static void format_text(char text[ROUNDS_LINE], const struct round *round, size_
 	if (round->good && round->values[ROUNDS_THERE] > 0 && round->values[ROUNDS_BACK] > 0) {
 		for (enum rounds_value value = 0; value < ROUNDS_VALUES; value++)
 			format_value(parts[value], value, (double)round->values[value]);
-		snprintf(text, ROUNDS_LINE, "%s, %s there, %s back", parts[ROUNDS_TRIP],
+		rounds_format_rates(rates, round->values[ROUNDS_THERE], round->values[ROUNDS_BACK]);
+		snprintf(text, ROUNDS_LINE, "%s, %s to the server, %s from it", parts[ROUNDS_TRIP],
 			parts[ROUNDS_THERE], parts[ROUNDS_BACK]);
 		if (strlen(text) > room)
-			snprintf(text, ROUNDS_LINE, "%s, %s", parts[ROUNDS_THERE],
-				parts[ROUNDS_BACK]);
+			snprintf(text, ROUNDS_LINE, "%s, %.*s", parts[ROUNDS_TRIP],
+				ROUNDS_LINE - UNITS_TEXT - 2, rates);
+		if (strlen(text) > room)
+			snprintf(text, ROUNDS_LINE, "%s", rates);
 	} else if (!round->good && reason) {
 		/* "RDMA does not work" repeats that the round failed. */
 		snprintf(text, ROUNDS_LINE, "%s", reason + 2);
@@ -109,15 +136,18 @@ static void format_text(char text[ROUNDS_LINE], const struct round *round, size_
 void rounds_add(struct rounds *rounds, const struct round *round, const struct tm *time,
 	unsigned int columns, char line[ROUNDS_LINE])
 {
-	const char *mark = columns > 0 && columns < COLUMNS_LONG_MARK ? " <--" : "  <-- changed";
-	char text[ROUNDS_LINE];
+	bool narrow = columns >= COLUMNS_MIN && columns < COLUMNS_WIDE;
+	const char *mark = narrow ? " <-" : "  <-- changed";
+	const char *state = round->good ? "ok" : "failed";
+	char text[ROUNDS_LINE], before[64];
 
 	if (!count(rounds, round))
 		mark = "";
+	snprintf(before, sizeof(before), "%02d:%02d:%02d  %-*s ", time->tm_hour, time->tm_min,
+		time->tm_sec, narrow ? 0 : STATE_WIDTH + 1, state);
 	format_text(text, round,
-		columns >= COLUMNS_MIN ? columns - TEXT_COLUMN - strlen(mark) : ROUNDS_LINE);
-	snprintf(line, ROUNDS_LINE, "%02d:%02d:%02d  %-8s%s%s", time->tm_hour, time->tm_min,
-		time->tm_sec, round->good ? "ok" : "failed", text, mark);
+		columns >= COLUMNS_MIN ? columns - strlen(before) - strlen(mark) : ROUNDS_LINE);
+	snprintf(line, ROUNDS_LINE, "%s%s%s", before, text, mark);
 }
 
 /* The value whose most is the largest multiple of its least; ROUNDS_VALUES: all were steady. */
@@ -135,17 +165,6 @@ static enum rounds_value least_steady(const struct rounds *rounds)
 		}
 	}
 	return least;
-}
-
-/* Removes the unit of the first text if both have the same. Returns the text. */
-static const char *without_equal_unit(char *text, const char *next)
-{
-	char *unit = strchr(text, ' ');
-	const char *same = strchr(next, ' ');
-
-	if (unit && same && strcmp(unit, same) == 0)
-		*unit = '\0';
-	return text;
 }
 
 void rounds_summary(const struct rounds *rounds, const char *host, int64_t milliseconds, char *text,

@@ -17,7 +17,7 @@
 /* Different verdicts that are counted apart. */
 #define ROUNDS_VERDICTS 8
 
-/* The place of the word "ok" or "failed" in the line of a round, in bytes. */
+/* The column of the word "ok" or "failed" in the line of a round, in bytes. */
 #define ROUNDS_STATE 10
 
 /* What is measured in each round that succeeds. */
@@ -54,6 +54,9 @@ struct rounds {
  */
 void rounds_add(struct rounds *rounds, const struct round *round, const struct tm *time,
 	unsigned int columns, char line[ROUNDS_LINE]);
+
+/* Writes two rates, in bytes per second, as "to 29.0 from 28.8 MB/s". Returns the text. */
+const char *rounds_format_rates(char text[ROUNDS_LINE], uint64_t to, uint64_t from);
 
 /*
  * Writes the lines of the summary, separated by newlines: the number of rounds in these

@@ -8,9 +8,11 @@
 #include "diagnose/operations-check.h"
 #include "diagnose/screen.h"
 
-/* Columns before the result of a check, and before a fact. */
-#define RESULT_INDENT 20
-#define FACT_INDENT   12
+/* Columns before a fact. */
+#define FACT_INDENT 12
+
+/* Narrower terminals have no columns for the facts of both ends. */
+#define COLUMNS_SIDE_BY_SIDE 70
 
 /* Narrower terminals break lines themselves. */
 #define COLUMNS_MIN 40
@@ -66,17 +68,26 @@ static enum output_color color_of(const struct check_list *list, enum check chec
 	return *list->checks[check].warning ? OUTPUT_YELLOW : OUTPUT_GREEN;
 }
 
+/* The columns for which results are shortened; 0: they are not. */
+static unsigned int short_columns(const struct diagnosis *diagnosis)
+{
+	unsigned int columns = output_columns(&diagnosis->output);
+
+	return diagnosis->output.verbose || columns < COLUMNS_MIN ? 0 : columns;
+}
+
 static void print_check(const struct diagnosis *diagnosis, enum check check)
 {
 	enum output_color color = color_of(&diagnosis->list, check);
+	unsigned int columns = short_columns(diagnosis), indent = check_list_indent(columns);
 	char text[4096], *rest = text, *line;
 
-	check_list_lines(&diagnosis->list, check, text, sizeof(text));
+	check_list_lines(&diagnosis->list, check, columns, text, sizeof(text));
 	line = strsep(&rest, "\n");
-	print_line(&diagnosis->output, line, RESULT_INDENT,
+	print_line(&diagnosis->output, line, indent,
 		(struct part){NAME_WIDTH, strcspn(line + NAME_WIDTH, " "), color});
 	while ((line = strsep(&rest, "\n")))
-		print_line(&diagnosis->output, line, RESULT_INDENT + 2, (struct part){0});
+		print_line(&diagnosis->output, line, indent + 2, (struct part){0});
 }
 
 static void print_fact(const char *fact, void *context)
@@ -88,19 +99,37 @@ static void print_fact(const char *fact, void *context)
 	print_line(&diagnosis->output, line, FACT_INDENT + 2, (struct part){0});
 }
 
-/* Prints the facts of this host: all of them if that check failed, or if there is no other host. */
+/*
+ * Prints the facts of this host: all of them if that check failed, or if there is no other host;
+ * none unless it may be at fault.
+ */
 static void print_host(const struct diagnosis *diagnosis)
 {
+	const struct check_list *list = &diagnosis->list;
 	bool all = diagnosis->output.verbose || !diagnosis->options->host ||
-		   diagnosis->list.checks[CHECK_HOST].state == CHECK_FAILED;
+		   list->checks[CHECK_HOST].state == CHECK_FAILED;
 
-	inventory_lines(&diagnosis->inventory, all, print_fact, (void *)diagnosis);
+	if (all || *list->checks[CHECK_HOST].warning || check_list_broken(list) <= CHECK_ROUTE)
+		inventory_lines(&diagnosis->inventory, all, print_fact, (void *)diagnosis);
+}
+
+/* Writes a fact of both ends for a terminal on which three columns do not fit. */
+static void join_ends(
+	char *line, size_t size, const char *name, const char *ours, const char *theirs)
+{
+	if (ours && theirs && strcmp(ours, theirs) == 0)
+		snprintf(line, size, "%s: %s", name, ours);
+	else
+		snprintf(line, size, "%s: this host %s, the other host %s", name, ours ? ours : "-",
+			theirs ? theirs : "-");
 }
 
 /* Prints the facts of both ends side by side: those that should be equal and are not, or all. */
 static void print_ends(const struct diagnosis *diagnosis)
 {
-	bool all = diagnosis->output.verbose, differ, titled = false;
+	unsigned int columns = output_columns(&diagnosis->output);
+	bool narrow = columns > 0 && columns < COLUMNS_SIDE_BY_SIDE;
+	bool all = diagnosis->output.verbose, differ, titled = narrow;
 	const char *name, *ours, *theirs;
 	unsigned int index = 0;
 	char line[320];
@@ -115,9 +144,12 @@ static void print_ends(const struct diagnosis *diagnosis)
 			print_fact(line, (void *)diagnosis);
 			titled = true;
 		}
-		snprintf(line, sizeof(line), "%-18s %-23s %*s%s", name, ours ? ours : "-",
-			all && differ ? -18 : 0, theirs ? theirs : "-",
-			all && differ ? " differs" : "");
+		if (narrow)
+			join_ends(line, sizeof(line), name, ours, theirs);
+		else
+			snprintf(line, sizeof(line), "%-18s %-23s %*s%s", name, ours ? ours : "-",
+				all && differ ? -18 : 0, theirs ? theirs : "-",
+				all && differ ? " differs" : "");
 		print_fact(line, (void *)diagnosis);
 	}
 }
@@ -132,33 +164,25 @@ static void print_operations(const struct diagnosis *diagnosis)
 			print_fact(line, (void *)diagnosis);
 }
 
-/* A check that was skipped because nothing was asked for, or for the reason of one before. */
+/* A check that was not reached has nothing to report. */
 static bool is_omitted(const struct diagnosis *diagnosis, enum check check)
 {
-	const struct check_list *list = &diagnosis->list;
-
-	if (diagnosis->output.verbose || list->checks[check].state != CHECK_SKIPPED)
-		return false;
-	if (!diagnosis->options->host && check > CHECK_MANAGER)
-		return true;
-	for (enum check before = CHECK_HOST; before < check; before++)
-		if (list->checks[before].state == CHECK_SKIPPED &&
-			strcmp(list->checks[before].text, list->checks[check].text) == 0)
-			return true;
-	return false;
+	return !diagnosis->output.verbose && !diagnosis->list.checks[check].reached;
 }
+
+#define TITLE        "verdict: "
+#define TITLE_LENGTH ((unsigned int)sizeof(TITLE) - 1)
 
 /* Colors the verdict up to its details. */
 static void print_verdict(const struct diagnosis *diagnosis, const char *verdict)
 {
-	static const char title[] = "verdict: ";
 	bool good = check_list_status(&diagnosis->list) == STATUS_OK;
-	char line[sizeof(title) + 512];
+	char line[sizeof(TITLE) + 512];
 
-	snprintf(line, sizeof(line), "%s%s", title, verdict);
-	print_line(&diagnosis->output, line, strlen(title),
+	snprintf(line, sizeof(line), TITLE "%s", verdict);
+	print_line(&diagnosis->output, line, TITLE_LENGTH,
 		(struct part){
-			strlen(title), strcspn(verdict, ":."), good ? OUTPUT_GREEN : OUTPUT_RED});
+			TITLE_LENGTH, strcspn(verdict, ":.;"), good ? OUTPUT_GREEN : OUTPUT_RED});
 }
 
 void screen_show_progress(const struct diagnosis *diagnosis, enum check check)
@@ -185,9 +209,14 @@ static void print_quietly(const struct diagnosis *diagnosis, const char *verdict
 
 void screen_print(const struct diagnosis *diagnosis)
 {
+	unsigned int columns = short_columns(diagnosis);
 	char verdict[512];
 
-	check_list_verdict(&diagnosis->list, verdict, sizeof(verdict));
+	if (columns > 0)
+		check_list_short_verdict(
+			&diagnosis->list, columns - TITLE_LENGTH, verdict, sizeof(verdict));
+	else
+		check_list_verdict(&diagnosis->list, verdict, sizeof(verdict));
 	print_verdict(diagnosis, verdict);
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
 		if (is_omitted(diagnosis, check))

@@ -1,8 +1,8 @@
 /*
  * What a diagnosis prints: the verdict, then a line for each check, and the facts of this host and
- * of both ends. Without --verbose, it omits facts that are equal at both ends, and checks that were
- * skipped for the same reason as one before. On a terminal, long lines continue indented. Main
- * thread.
+ * of both ends. Without --verbose, it omits the facts of this host unless something is wrong, facts
+ * that are equal at both ends, and checks that were not reached; and on a terminal, results are
+ * shortened to fit a line. What does not fit continues indented. Main thread.
  */
 #ifndef DIAGNOSE_SCREEN_H
 #define DIAGNOSE_SCREEN_H

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "exchange/connection.h"
 #include "exchange/internal.h"
 #include "exchange/movers.h"
@@ -138,6 +139,7 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	bool posted = mover->exposes == EXPOSES_NOTHING;
 	int incoming = mover->incoming_access | (remote ? IBV_ACCESS_REMOTE_WRITE : 0);
 	bool shares = shares_control(connection);
+	char out[UNITS_TEXT], in[UNITS_TEXT];
 	int error = posted ? make_slots(connection, failure) : 0;
 
 	if (error)
@@ -162,8 +164,9 @@ static int make_rings(struct connection *connection, struct failure *failure)
 	if (error)
 		return -1;
 	output_detail(connection->settings->output,
-		"%s: registered %zu bytes for outgoing data, %zu for incoming", connection->peer,
-		connection->outgoing_ring.size, connection->incoming_ring.size);
+		"%s: registered %s bytes for outgoing data, %s for incoming", connection->peer,
+		units_format_count(out, connection->outgoing_ring.size),
+		units_format_count(in, connection->incoming_ring.size));
 	return 0;
 }
 

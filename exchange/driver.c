@@ -15,6 +15,7 @@
 
 #include "base/explain.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "exchange/movers.h"
 #include "exchange/stream.h"
 #include "exchange/test-data.h"
@@ -66,6 +67,8 @@ static enum exchange_event expose_region(struct connection *connection)
 
 static enum exchange_event start_data(struct connection *connection)
 {
+	char count[UNITS_TEXT];
+
 	if (connection_has_transcript(connection))
 		output_step(connection->settings->output, connection_client(connection),
 			"received MSG_MR. %s remote memory...", connection->mode->doing);
@@ -75,8 +78,8 @@ static enum exchange_event start_data(struct connection *connection)
 			(unsigned long long)connection->peer_mr.length, connection->peer_mr.depth);
 	else
 		output_detail(connection->settings->output,
-			"%s exposes %llu bytes at %#llx, rkey %#x", connection->peer,
-			(unsigned long long)connection->peer_mr.length,
+			"%s exposes %s bytes at %#llx, rkey %#x", connection->peer,
+			units_format_count(count, connection->peer_mr.length),
 			(unsigned long long)connection->peer_mr.address, connection->peer_mr.rkey);
 	return connection->mover->start(connection);
 }

@@ -145,7 +145,8 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 
 	*text = '\0';
 	if (stream->from > 0)
-		text_append(text, size, ", resumed at byte %" PRIu64, stream->from);
+		text_append(
+			text, size, ", resumed at byte %s", units_format_count(part, stream->from));
 	if (checked >= CHECK_SHOWN_MS)
 		text_append(text, size, "%s a check of %s", stream->from > 0 ? " after" : ", after",
 			units_format_duration(part, checked));
@@ -170,7 +171,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			   : sent              ? "sent"
 			   : stream->discarded ? "discarded"
 					       : "received";
-	char part[UNITS_TEXT], moved[UNITS_TEXT + 3] = "", rate[UNITS_TEXT + 2] = "";
+	char part[UNITS_TEXT], count[UNITS_TEXT], moved[UNITS_TEXT + 3] = "",
+								     rate[UNITS_TEXT + 2] = "";
 	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
 	char resumed[48 + UNITS_TEXT], more[40] = "", files[FILES_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
@@ -198,14 +200,14 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			sent ? "sends" : "fetches");
 	}
 	if (there)
-		return snprintf(text, size, "%s %s %s %s: %" PRIu64 " byte%s, %s", verb, path,
+		return snprintf(text, size, "%s %s %s %s: %s byte%s, %s", verb, path,
 			sent ? "at" : "from", report->peer ? report->peer : "the peer",
-			stream->from, stream->from == 1 ? "" : "s", end);
+			units_format_count(count, stream->from), stream->from == 1 ? "" : "s", end);
 	format_resumed(resumed, sizeof(resumed), stream);
-	return snprintf(text, size, "%s %s%s%s %s %s: %" PRIu64 " byte%s%s%s%s in %s%s%s, %s", verb,
-		path, more, files, sent ? "to" : "from", report->peer ? report->peer : "the peer",
-		stream->bytes, stream->bytes == 1 ? "" : "s", moved, mode ? " by " : "",
-		mode ? mode->operation : "",
+	return snprintf(text, size, "%s %s%s%s %s %s: %s byte%s%s%s%s in %s%s%s, %s", verb, path,
+		more, files, sent ? "to" : "from", report->peer ? report->peer : "the peer",
+		units_format_count(count, stream->bytes), stream->bytes == 1 ? "" : "s", moved,
+		mode ? " by " : "", mode ? mode->operation : "",
 		units_format_duration(part, (int64_t)(moving_seconds(report, stream) * 1000)), rate,
 		resumed, end);
 }
@@ -213,14 +215,16 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 int report_messages(char *text, size_t size, const struct report *report, const char *device)
 {
 	const struct mode *mode = mode_by_name(report->mode);
-	char part[UNITS_TEXT], there[80] = "";
+	const char *operation = mode ? mode->operation : "WRITE";
+	const char *peer = report->peer ? report->peer : "the peer";
+	char part[UNITS_TEXT];
 
+	units_format_duration(part, (int64_t)(sane(report->seconds) * 1000));
 	if (report->peer_device)
-		snprintf(there, sizeof(there), ", %s there", report->peer_device);
-	return snprintf(text, size, "verified both ways by %s with %s in %s: %s here%s",
-		mode ? mode->operation : "WRITE", report->peer ? report->peer : "the peer",
-		units_format_duration(part, (int64_t)(sane(report->seconds) * 1000)), device,
-		there);
+		return snprintf(text, size, "verified both ways by %s in %s: %s here, %s at %s",
+			operation, part, device, report->peer_device, peer);
+	return snprintf(text, size, "verified both ways by %s in %s: %s here, with %s", operation,
+		part, device, peer);
 }
 
 /* True if the peer sends more than a message, as far as known. */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "exchange/stream.h"
 #include "exchange/test-data.h"
 
@@ -245,6 +246,7 @@ static bool is_all_here(const struct connection *connection)
 static void show(struct connection *connection)
 {
 	char text[TEXT_ESCAPED_SIZE(SINK_TEXT_SIZE)], digest[DIGEST_TEXT_SIZE];
+	char count[UNITS_TEXT];
 	const uint8_t *bytes;
 	size_t size;
 
@@ -258,8 +260,8 @@ static void show(struct connection *connection)
 	}
 	digest_text(digest, &connection->peer_done.digest);
 	output_step(connection->settings->output, connection_client(connection),
-		"remote buffer: %llu bytes, %s %s",
-		(unsigned long long)connection->peer_done.length,
+		"remote buffer: %s bytes, %s %s",
+		units_format_count(count, connection->peer_done.length),
 		digest_name(connection->handshake.secret), digest);
 }
 
@@ -351,6 +353,7 @@ static enum exchange_event refuse_announcement(struct connection *connection, ui
 {
 	const struct resumption *resuming = &connection->resuming_in;
 	uint64_t most = connection->settings->max_size;
+	char count[UNITS_TEXT];
 
 	if (!connection->streaming || connection->exchange.received != RECEIVED_MR ||
 		(resuming->possible && !resuming->start))
@@ -358,11 +361,12 @@ static enum exchange_event refuse_announcement(struct connection *connection, ui
 			"received unexpected data");
 	if (position > connection->theirs.size - resuming->from)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
-			"received more than the announced %" PRIu64 " bytes",
-			connection->theirs.size);
+			"received more than the announced %s bytes",
+			units_format_count(count, connection->theirs.size));
 	if (most && position > most - (resuming->from < most ? resuming->from : most))
 		return connection_fail(connection, FAILURE_LIMIT, LIMIT_SIZE, "stream_announced",
-			"received more than the %" PRIu64 " bytes that --max-size allows", most);
+			"received more than the %s bytes that --max-size allows",
+			units_format_count(count, most));
 	return EVENT_NONE;
 }
 
@@ -408,15 +412,18 @@ enum exchange_event stream_peer_done(struct connection *connection)
 {
 	const struct resumption *resuming = &connection->resuming_in;
 	uint64_t announced = connection->receiver.announced, promised = connection->theirs.size;
+	char count[UNITS_TEXT];
 
 	if (resuming->possible && !resuming->start)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
 			"received MSG_DONE before MSG_START");
 	if (connection->peer_done.length != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
-			"MSG_DONE does not match the %" PRIu64 " bytes received", announced);
+			"MSG_DONE does not match the %s bytes received",
+			units_format_count(count, announced));
 	if (promised != STREAM_SIZE_UNKNOWN && promised - resuming->from != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
-			"received fewer than the announced %" PRIu64 " bytes", promised);
+			"received fewer than the announced %s bytes",
+			units_format_count(count, promised));
 	return EVENT_RECEIVED_DONE;
 }

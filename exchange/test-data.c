@@ -125,7 +125,7 @@ static void blame_mtus(struct connection *connection, unsigned int path)
 {
 	connection->failure = (struct failure){0};
 	connection_fail(connection, FAILURE_IMPAIRED, IMPAIRED_RDMA_MTU, "--timeout",
-		"path %u, local %u, remote %u bytes", path, connection->mtu,
+		"path %u, this host %u, the other host %u bytes", path, connection->mtu,
 		connection->theirs.mtu);
 }
 

@@ -108,7 +108,7 @@ bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, do
 		return true;
 	}
 	*why = bus_is_slow(ours, rate) || bus_is_slow(theirs, rate) ? IMPAIRED_BUS : IMPAIRED_SPEED;
-	snprintf(text, size, "%s; link rate %.0f MB/s; bus: local %s, remote %s", rates, rate,
-		facts_shown(ours, "bus"), facts_shown(theirs, "bus"));
+	snprintf(text, size, "%s; link rate %.0f MB/s; bus: %s on this host, %s on the other host",
+		rates, rate, facts_shown(ours, "bus"), facts_shown(theirs, "bus"));
 	return false;
 }

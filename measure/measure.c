@@ -237,7 +237,7 @@ static int check_expectation(struct measurement *measurement)
 		measurement_wanted(measurement->options, ours, theirs) > 0)
 		return 0;
 	return failure_set(&measurement->threads.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
-		IMPAIRED_UNKNOWN, "--expect", "local: %s, %s; remote: %s, %s",
+		IMPAIRED_UNKNOWN, "--expect", "this host: %s, %s; the other host: %s, %s",
 		facts_shown(ours, "driver"), facts_shown(ours, "rate"),
 		facts_shown(theirs, "driver"), facts_shown(theirs, "rate"));
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "host/path-loss.h"
 #include "measure/screen.h"
 #include "measure/table.h"
 
@@ -12,7 +13,7 @@
 #define LINE 4096
 
 /* Columns before the continuation of a line. */
-#define INDENT 11
+#define INDENT 12
 
 /* Time between two running rows in nanoseconds. */
 #define RUNNING_NS UINT64_C(250000000)
@@ -94,8 +95,8 @@ static void print_facts(
 				0) {
 			append(both, "both ends:", ours, facts);
 		} else {
-			append(here, "local:", ours, facts);
-			append(there, "remote:", theirs, facts);
+			append(here, "this host:", ours, facts);
+			append(there, "other host:", theirs, facts);
 		}
 	if (*last && *both)
 		text_append(both, sizeof(both), ", %s", last);
@@ -183,6 +184,29 @@ void screen_print_result(const struct measurement *measurement, const struct mea
 		output_line(output, "%s", line);
 }
 
+/*
+ * True if soft-RoCE at both ends counted nothing but packets that were sent again without need: its
+ * timers expire while a queue pair is too busy to process acknowledgements.
+ */
+static bool is_needless(const struct measurement *measurement)
+{
+	const struct counters *ours = &measurement->our_counters;
+	const struct counters *theirs = &measurement->their_counters;
+	uint64_t again = 0, other = 0;
+
+	for (enum counter_class class = 0; class < COUNTER_OTHER; class ++) {
+		uint64_t total = counters_total(ours, class) + counters_total(theirs, class);
+
+		if (class == COUNTER_RETRANSMISSION || class == COUNTER_DUPLICATE)
+			again += total;
+		else
+			other += total;
+	}
+	return again > 0 && other == 0 && path_loss_total(ours, theirs) == 0 &&
+	       strcmp(facts_shown(&measurement->ours, "driver"), "rdma_rxe") == 0 &&
+	       strcmp(facts_shown(&measurement->theirs, "driver"), "rdma_rxe") == 0;
+}
+
 void screen_print_counters(const struct measurement *measurement)
 {
 	const struct output *output = &measurement->output;
@@ -191,15 +215,20 @@ void screen_print_counters(const struct measurement *measurement)
 
 	counters_describe(&measurement->our_counters, here, sizeof(here));
 	counters_describe(&measurement->their_counters, there, sizeof(there));
-	snprintf(line, sizeof(line), "local counters: %s; remote counters: %s", here, there);
+	snprintf(line, sizeof(line), "counters of this host: %s; of the other host: %s", here,
+		there);
 	if (strlen(line) <= screen_columns(output)) {
-		output_line(output, "local counters: %s; remote counters: %s", here, there);
-		return;
+		output_line(
+			output, "counters of this host: %s; of the other host: %s", here, there);
+	} else {
+		snprintf(line, sizeof(line), "counters of this host: %s", here);
+		screen_print_line(output, line);
+		snprintf(line, sizeof(line), "counters of the other host: %s", there);
+		screen_print_line(output, line);
 	}
-	snprintf(line, sizeof(line), "local counters: %s", here);
-	screen_print_line(output, line);
-	snprintf(line, sizeof(line), "remote counters: %s", there);
-	screen_print_line(output, line);
+	if (is_needless(measurement))
+		screen_print_line(output,
+			"no packet is known to be lost: soft-RoCE often retransmits without need");
 }
 
 void screen_print_best(const struct measurement *measurement)

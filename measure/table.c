@@ -96,12 +96,12 @@ static void put_cpu(char cell[TABLE_CELL], const struct row *row, const struct t
 	put_decimal(cell, seconds, seconds < 1000 ? 2 : 0, 2);
 }
 
-static void put_local_cpu(char cell[TABLE_CELL], const struct row *row)
+static void put_our_cpu(char cell[TABLE_CELL], const struct row *row)
 {
 	put_cpu(cell, row, &row->measured->ours);
 }
 
-static void put_remote_cpu(char cell[TABLE_CELL], const struct row *row)
+static void put_their_cpu(char cell[TABLE_CELL], const struct row *row)
 {
 	put_cpu(cell, row, &row->measured->theirs);
 }
@@ -144,12 +144,12 @@ static void put_maximum(char cell[TABLE_CELL], const struct row *row)
 static const struct column bandwidth_columns[] = {
 	{4, 0, "size", "B", .put = put_size},
 	{7, 0, "by", "", .put = put_initiator, .both = true},
-	{10, 0, "average", NULL, .put = put_average},
+	{9, 0, "average", NULL, .put = put_average},
 	{9, 1, "worst", NULL, .put = put_worst},
 	{9, 1, "best", NULL, .put = put_best},
 	{9, 2, "messages", "1/s", .put = put_messages},
-	{9, 3, "local", "CPU s/GB", .put = put_local_cpu},
-	{9, 3, "remote", "CPU s/GB", .put = put_remote_cpu},
+	{10, 3, "this host", "CPU s/GB", .put = put_our_cpu},
+	{9, 3, "other", "CPU s/GB", .put = put_their_cpu},
 	{8, RANK_VERBOSE, "total", "ops", .put = put_operations},
 	{6, RANK_VERBOSE, "depth", "ops", .put = put_depth},
 };

@@ -1,12 +1,12 @@
 /* rdmacm event channel and events: see verbs/cm.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "host/readiness.h"
 #include "protocol/hello.h"
 #include "protocol/mode.h"
@@ -32,7 +32,7 @@ int id_set_dscp(struct rdma_cm_id *id, int dscp, struct failure *failure)
 static void refusal(struct failure *failure, const struct hello *theirs, const char *peer)
 {
 	const struct mode *mode = mode_by_number(theirs->mode);
-	char cause[160] = "";
+	char cause[160] = "", count[UNITS_TEXT];
 
 	if (theirs->refusal == REFUSAL_MODE)
 		snprintf(cause, sizeof(cause), "the server at %s runs in %s mode", peer,
@@ -46,8 +46,8 @@ static void refusal(struct failure *failure, const struct hello *theirs, const c
 			"the server at %s does not support this kind of session", peer);
 	else if (theirs->refusal == REFUSAL_SIZE)
 		snprintf(cause, sizeof(cause),
-			"the server at %s accepts at most %" PRIu64 " bytes from a client", peer,
-			theirs->size);
+			"the server at %s accepts at most %s bytes from a client", peer,
+			units_format_count(count, theirs->size));
 	if (theirs->refusal == REFUSAL_SECRET)
 		secret_refused(failure);
 	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,

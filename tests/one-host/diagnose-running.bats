@@ -30,7 +30,7 @@ diagnosis_fails() {
 		wait "$SERVER" || true
 		SERVER=''
 		diagnosis_fails 4 'the peer closed the connection'
-		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; local counters: '
+		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; counters of this host: '
 	done
 }
 
@@ -47,7 +47,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	touch "$DIR/go"
 	exits_with 4 "${CLIENTS[0]}"
 	has "$OUT" '^data        failed  the peer closed the connection'
-	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; local counters: '
+	has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED after IBV_WC_REM_ACCESS_ERR; counters of this host: '
 }
 
 @test "the server is stopped during a diagnosis: the client times out" {

@@ -13,7 +13,7 @@ client_lines() { # VERB TEXT MODE
 	send completed successfully.
 	remote buffer: $2
 	disconnected.
-	verified both ways by ${3^^} with $ADDRESS:$PORT in TIME: $VM_DEVICE/1 here, $VM_DEVICE/1 there.
+	verified both ways by ${3^^} in TIME: $VM_DEVICE/1 here, $VM_DEVICE/1 at $ADDRESS:$PORT.
 	END
 }
 
@@ -28,7 +28,7 @@ server_lines() { # VERB TEXT MODE
 	received MSG_MR. $1 remote memory...
 	send completed successfully.
 	remote buffer: $2
-	verified both ways by ${3^^} with CLIENT in TIME: $VM_DEVICE/1 here, $VM_DEVICE/1 there.
+	verified both ways by ${3^^} in TIME: $VM_DEVICE/1 here, $VM_DEVICE/1 at CLIENT.
 	peer disconnected.
 	END
 }
@@ -266,7 +266,7 @@ default_run() { # MODE VERB
 	expect 0 client write "$ADDRESS" "$PORT"
 	server_exits 0
 	[ "$(grep -c "^$date " "$LOG")" -eq "$(wc -l <"$LOG")" ]
-	has "$LOG" "^$date verified both ways by WRITE with $ADDRESS:"
+	has "$LOG" "^$date verified both ways by WRITE in .* at $ADDRESS:"
 	has_not "$LOG" ' served '
 }
 

@@ -259,15 +259,15 @@ feed() {
 	mkdir "$DIR/in"
 	for mode in write read; do
 		start_server --max-size 10K --output "$DIR/in/" $mode
-		expect_error 3 "the server at $ADDRESS:$PORT accepts at most 10240 bytes from a client; send less" \
+		expect_error 3 "the server at $ADDRESS:$PORT accepts at most 10,240 bytes from a client; send less" \
 			client --input "$DIR/large" $mode "$ADDRESS" "$PORT"
 		is_empty "$ERRORS"
 		is_empty "$DIR/in"
 		pipe_to expect 4 client --input - $mode "$ADDRESS" "$PORT"
 		cat "$DIR/large" >"$DIR/pipe"
 		wait "$PIPE_READER"
-		has "$ERR" 'the peer aborted: received more than the 10240 bytes that --max-size allows'
-		wait_line "$ERRORS" 'received more than the 10240 bytes that --max-size allows; send less'
+		has "$ERR" 'the peer aborted: received more than the 10,240 bytes that --max-size allows'
+		wait_line "$ERRORS" 'received more than the 10,240 bytes that --max-size allows; send less'
 		one_line "$ERRORS"
 		wait_until is_empty "$DIR/in"
 		expect 0 client --input "$DIR/fits" $mode "$ADDRESS" "$PORT"

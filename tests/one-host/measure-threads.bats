@@ -23,7 +23,7 @@ load measure
 		# Each thread occupies a slot of the server, which is soon free again.
 		measure 0 bandwidth --duration 0.05 --threads 4
 		measure 0 bandwidth --duration 0.05 --threads 4
-		has "$OUT" '^local counters: '
+		has "$OUT" '^counters of this host: '
 	done
 	stop_server
 	# Each measurement is one for the server, whatever its threads: 6 documents and 4 lines.

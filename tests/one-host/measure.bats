@@ -19,8 +19,8 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 		has "$OUT" 'poll \(spin\|event\)$'
 		has "$OUT" '^size  *average  *worst  *best  *messages '
 		has "$OUT" '^ 64K  *[1-9][0-9.]* '
-		has "$OUT" '^local counters: '
-		has "$OUT" 'remote counters: '
+		has "$OUT" '^counters of this host: '
+		has "$OUT" 'of the other host: '
 		has "$OUT" '^best rate: [1-9][0-9.]* MB/s at size 64K$'
 		is_empty "$ERR"
 		measure 0 latency --iterations 200 --verbose
@@ -282,7 +282,7 @@ damaged() {
 	MODE='write'
 	start_server any
 	measure 1 bandwidth --duration 100 --expect 90%
-	has "$ERR" "the link rate is unknown, so --expect cannot be a percentage (local: $DRIVER, .*; remote: $DRIVER, .*)"
+	has "$ERR" "the link rate is unknown, so --expect cannot be a percentage (this host: $DRIVER, .*; the other host: $DRIVER, .*)"
 	document 1 bandwidth --duration 100 --expect 90%
 	assert_json '.asked.expect_percent == 90 and .link_bytes_per_second == null and .results == []'
 	stop_server

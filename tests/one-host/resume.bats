@@ -13,11 +13,11 @@ load streams
 	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
 	for mode in write read send; do
 		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
-		has "$OUT" "^already there: $DIR/data at $ADDRESS:$PORT: 300000 bytes, XXH3 $hash\\.\$"
+		has "$OUT" "^already there: $DIR/data at $ADDRESS:$PORT: 300,000 bytes, XXH3 $hash\\.\$"
 		expect 0 client --json --input "$DIR/data" $mode "$ADDRESS" "$PORT"
 		has "$OUT" '"sent":{"bytes":0,"resumed_at":300000,"hash":"'"$hash"'"'
 	done
-	wait_until count "$LOG" "^already there: $DIR/in/data from $ADDRESS:[0-9]*: 300000 bytes, XXH3 $hash\\.\$" 6
+	wait_until count "$LOG" "^already there: $DIR/in/data from $ADDRESS:[0-9]*: 300,000 bytes, XXH3 $hash\\.\$" 6
 	# A different file of the same name, of the same size or not.
 	printf x >>"$DIR/data"
 	expect_error 4 'the peer aborted: cannot write data: File exists (--force at the receiver replaces it)' \
@@ -31,7 +31,7 @@ load streams
 	stop_server
 	start_server --force --output "$DIR/in/" any
 	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
-	has "$OUT" "^sent $DIR/data to $ADDRESS:$PORT: 300000 bytes "
+	has "$OUT" "^sent $DIR/data to $ADDRESS:$PORT: 300,000 bytes "
 	cmp "$DIR/data" "$DIR/in/data"
 	stop_server
 }
@@ -43,7 +43,7 @@ load streams
 	expect 0 client --output "$DIR/got" write "$ADDRESS" "$PORT"
 	for mode in write read send; do
 		expect 0 client --output "$DIR/got" $mode "$ADDRESS" "$PORT"
-		has "$OUT" "^already there: $DIR/got from $ADDRESS:$PORT: 300000 bytes, XXH3 "
+		has "$OUT" "^already there: $DIR/got from $ADDRESS:$PORT: 300,000 bytes, XXH3 "
 	done
 	echo different >"$DIR/got"
 	expect_error 1 "cannot write got: File exists (--force at the receiver replaces it) ($DIR/got)" \
@@ -143,7 +143,7 @@ interrupted() {
 	interrupted sends "${client[@]}" --input "$DIR/big" "$ADDRESS" "$PORT"
 	wait_until no_clients
 	expect 0 "${client[@]}" --input "$DIR/big" "$ADDRESS" "$PORT"
-	has "$OUT" ', resumed at byte [0-9]*.*, verified, '
+	has "$OUT" ', resumed at byte [0-9,]*.*, verified, '
 	rm "$DIR/in/big"
 	# Less than 64 MiB do not resume.
 	truncate -s 60M "$DIR/big"
@@ -155,7 +155,7 @@ interrupted() {
 	start_server --timeout 60 --input "$DIR/big" any
 	interrupted fetches "${client[@]}" --output "$DIR/in/big" "$ADDRESS" "$PORT"
 	expect 0 "${client[@]}" --output "$DIR/in/big" "$ADDRESS" "$PORT"
-	has "$OUT" ', resumed at byte [0-9]*.*, verified, '
+	has "$OUT" ', resumed at byte [0-9,]*.*, verified, '
 	cmp "$DIR/big" "$DIR/in/big"
 	stop_server
 }

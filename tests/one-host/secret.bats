@@ -37,7 +37,7 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 		rm "$DIR/in/up"
 		has "$OUT" '"secret":true,"digest":"Poly1305-BLAKE2b"'
 	done
-	wait_until count "$LOG" '^sent .*/down to .*: 5000000 bytes .*, Poly1305-BLAKE2b [0-9a-f]*\.$' 3
+	wait_until count "$LOG" '^sent .*/down to .*: 5,000,000 bytes .*, Poly1305-BLAKE2b [0-9a-f]*\.$' 3
 	stop_server
 	is_empty "$ERRORS"
 }

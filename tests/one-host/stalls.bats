@@ -286,7 +286,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		expect 0 "${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-client" --verbose --force \
 			--output "$folder/got" $mode "$ADDRESS" "$PORT"
 		has "$ERR" 'registered 1024 bytes for outgoing data, [0-9]\{5,6\} for incoming'
-		has "$ERRORS" 'registered 1000000 bytes for outgoing data, 1024 for incoming'
+		has "$ERRORS" 'registered 1,000,000 bytes for outgoing data, 1024 for incoming'
 		cmp "$folder/data" "$folder/got"
 		stop_server
 		"${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-server" --verbose --port 0 --port-file "$folder/port" \

@@ -210,9 +210,9 @@ stop_after_refusals() {
 		STDIN=$DIR/fifo start_server --input - --count 1 $mode
 		expect 0 client "${SMALL[@]}" --output - $mode "$ADDRESS" "$PORT"
 		cmp "$OUT" "$DIR/data"
-		has "$ERR" "^received data from .*: 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
+		has "$ERR" "^received data from .*: 300,001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
 		server_exits 0
-		has "$LOG" "^sent data to .*: 300001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
+		has "$LOG" "^sent data to .*: 300,001 bytes .*, XXH3 $(hash_of "$DIR/data")\.\$"
 	done
 }
 

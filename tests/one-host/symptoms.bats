@@ -17,6 +17,8 @@ load diagnose
 	check_failed 'this host' 'this host has no RDMA device' 'this host'
 	has "$OUT" '^ *seen: no entries in /sys/class/infiniband'
 	has "$OUT" '^ *next: load the adapter.s driver'
+	has_not "$OUT" ' skipped not reached$'
+	diagnose 3 --verbose "$ADDRESS" 7471
 	has "$OUT" '^manager     skipped not reached$'
 }
 
@@ -326,7 +328,7 @@ forget_box() { sed -i '/ box$/d' /etc/hosts; }
 	ip -n far link set far0 mtu 1400
 	diagnose 3 10.95.0.2 7471
 	has "$OUT" '^path        ok      datagrams of [0-9]* bytes arrive, those of 1500 are lost'
-	has "$OUT" '^ *warning: packets as large as the local MTU do not reach the peer, but RDMA packets of up to 1128 bytes fit$'
+	has "$OUT" '^ *warning: packets as large as the MTU of this host do not reach the other host, but RDMA packets of up to 1128 bytes fit$'
 	ip -n far link set far0 mtu 1100
 	diagnose 3 10.95.0.2 7471
 	has "$OUT" '^path        failed  probably: packets as large as the local MTU'

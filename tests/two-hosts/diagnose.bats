@@ -38,7 +38,7 @@ speeds() { sed -n 's|^bandwidth *ok *\([0-9.]*\) MB/s to the server, \([0-9.]*\)
 	has "$OUT" "^ *interface mtu  *4200  *4200 *\$"
 	has "$OUT" "^neighbour   ok  *$HOST1"
 	has "$OUT" '^path        ok  *datagrams of 4200 bytes arrive$'
-	has "$OUT" '^counters    ok  *local: .*; remote: .*[^;]$'
+	has "$OUT" '^counters    ok  *\(nothing harmful; \)*this host: .*; the other host: .*[^;]$'
 	diagnose 0 "${VM_ADDRESSES6%% *}" "$PORT"
 	clean
 	stop_on_host1 server
@@ -88,7 +88,7 @@ repair_and_diagnose() {
 	start_far_server any
 	on_host1 "ip link set $VM_INTERFACE mtu 1400"
 	diagnose 4 "$HOST1" "$PORT"
-	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs$'
+	has "$OUT" '^both ends   failed  the network interfaces of the two hosts have different MTUs$'
 	has "$OUT" '^verdict: .*different MTUs'
 	repair_and_diagnose
 }
@@ -97,8 +97,8 @@ repair_and_diagnose() {
 	start_far_server any
 	ip link set "$VM_INTERFACE" mtu 1400
 	diagnose 4 "$HOST1" "$PORT"
-	has "$OUT" '^both ends   failed  the network interfaces at the two ends have different MTUs'
-	has "$OUT" '^ *seen: local 1400, remote 4200; RDMA MTU: local 1024, remote 4096$'
+	has "$OUT" '^both ends   failed  the network interfaces of the two hosts have different MTUs'
+	has "$OUT" '^ *seen: this host 1400, the other host 4200; RDMA MTU: this host 1024, the other host 4096$'
 	has "$OUT" '^verdict: .*different MTUs'
 	repair_and_diagnose
 }
@@ -123,7 +123,7 @@ vlans_down() {
 	{
 		diagnose 4 10.97.0.1 "$PORT" &&
 			has "$OUT" '^both ends   failed  the RDMA devices at the two ends have different active MTUs' &&
-			has "$OUT" '^ *seen: local 4096, remote 1024$' &&
+			has "$OUT" '^ *seen: this host 4096, the other host 1024$' &&
 			has "$OUT" '^verdict: RDMA works, but not well: the RDMA devices at the two ends'
 	} || failed=1
 	vlans_down

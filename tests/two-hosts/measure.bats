@@ -53,6 +53,6 @@ have_risen_by() { [ "$(retransmissions)" -ge $(($2 + $1)) ]; }
 	exits_with 0 "${CLIENTS[0]}"
 	awk '$1 == "64K" && $3 * 4 < $4 { found = 1 } END { exit !found }' "$DIR/running" ||
 		fail "$(cat "$DIR/running")"
-	has "$DIR/running" '^local counters: .*completer_retry_err [1-9]'
+	has "$DIR/running" '^counters of this host: .*completer_retry_err [1-9]'
 	stop_on_host1 server
 }

@@ -38,10 +38,10 @@ pass_all() {
 roce='match ip protocol 17 0xff match ip dport 4791 0xffff'
 
 WORKS='^verdict: RDMA works between the two hosts: '
-NO_SERVER='^verdict: No problems found in the checks up to connection\.$'
+NO_SERVER='^verdict: No problems found in the checks up to connection; no rdma-server found, so no data was exchanged\.$'
 SECRET='^verdict: RDMA does not work: client and server do not have the same secret; look at either host\.$'
-MTUS='^verdict: RDMA does not work: the network interfaces at the two ends have different MTUs; look at either host\.$'
-LARGE='^verdict: RDMA .*: probably packets as large as the local MTU do not reach the peer; '
+MTUS='^verdict: RDMA does not work: the network interfaces of the two hosts have different MTUs; look at either host\.$'
+LARGE='^verdict: RDMA .*: probably packets as large as the MTU of this host do not reach the other host; '
 ANYWHERE='^verdict: RDMA does not work: no reply to the RDMA connection request arrived; look at this host, the other host'
 LOSS='^verdict: RDMA .*\(probably packets are lost on the path\|packets .* host are lost\)'
 ARRIVING="^verdict: RDMA does not work: this host drops the peer's packets: .*; look at this host\.\$"
@@ -204,8 +204,8 @@ has_line_of_either() { grep -q -e "$1" "$OUT" "$ERR" || fail "no '$1': $(cat "$O
 }
 
 LOST='large packets between the two hosts are lost (test data in packets of 4096 bytes was not acknowledged for [0-9.]* s, small messages before it were); '
-DIFFER='the RDMA devices at the two ends have different active MTUs (path 4096, local 4096, remote 1024 bytes); '
-FAR_DIFFER='the RDMA devices at the two ends have different active MTUs (path 4096, local 1024, remote 4096 bytes); '
+DIFFER='the RDMA devices at the two ends have different active MTUs (path 4096, this host 4096, the other host 1024 bytes); '
+FAR_DIFFER='the RDMA devices at the two ends have different active MTUs (path 4096, this host 1024, the other host 4096 bytes); '
 
 # messages STATUS PATTERN FAR-PATTERN: the outcome of an exchange of messages in this mode; "" matches no output.
 messages() {

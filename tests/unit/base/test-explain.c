@@ -227,7 +227,7 @@ static void every_side_is_named(void **state)
 		row = explain(failure.kind, failure.phase, failure.code);
 		check_list_init(&list, diagnose_checks, "10.0.0.2");
 		check_list_fail(&list, CHECK_CONNECTION, &failure);
-		length = check_list_lines(&list, CHECK_CONNECTION, text, sizeof(text) - 1);
+		length = check_list_lines(&list, CHECK_CONNECTION, 0, text, sizeof(text) - 1);
 		assert_in_range(length, 1, sizeof(text) - 2);
 		snprintf(text + length, sizeof(text) - length, "\n");
 		check_case(text, strstr(text, words[row->side]) != NULL);

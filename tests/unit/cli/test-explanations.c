@@ -146,7 +146,7 @@ static const struct {
 	 "arp_ignore is 0 and 0, so peers may reach the wrong one (ARP flux): set "
 	 "arp_ignore=1, arp_announce=2 and rp_filter=2",
 		"Warnings of a diagnosis"},
-	{"warning: the network interfaces have different MTUs (local 9000, remote 1500), but "
+	{"warning: the network interfaces have different MTUs (this host 9000, the other host 1500), but "
 	 "RDMA packets fit both",
 		"Warnings of a diagnosis"},
 	{"warning: rxe1 no longer answers connection requests, not even its own",
@@ -239,8 +239,9 @@ static void every_counter_is_explained(void **state)
 		}
 	}
 	assert_int_equal(
-		explain_query("local counters: completer_retry_err 19, duplicate_request 282; "
-			      "remote counters: no errors",
+		explain_query(
+			"counters of this host: completer_retry_err 19, duplicate_request 282; "
+			"of the other host: no errors",
 			text),
 		2);
 }
@@ -356,8 +357,8 @@ static void explains_other_lines_of_a_log(void **state)
 			"verdict: Whether RDMA works is unknown: the peer did not respond in "
 			"time; look at the other host or the path to it.\n"
 			"cannot connect to h:1: nothing is listening on this port; start it\n"
-			"local counters: RTO 3; remote counters: no errors\n"
-			"remote counters: rx_icrc_encapsulated 3\n",
+			"counters of this host: RTO 3; of the other host: no errors\n"
+			"counters of the other host: rx_icrc_encapsulated 3\n",
 			text),
 		0);
 	assert_int_equal(occurrences(text, "\nRefused client\n"), 1);

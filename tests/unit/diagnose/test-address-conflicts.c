@@ -120,7 +120,7 @@ static void a_gateway_is_named(void **state)
 	assert_string_equal(failure.evidence, "gateway " FAR ": " ONE ", " TWO " answered");
 	address_conflicts_ask(conflicts, &route, &neighbour, &list);
 	check_list_fail(&list, CHECK_CONNECTION, &failure);
-	check_list_lines(&list, CHECK_CONNECTION, text, sizeof(text));
+	check_list_lines(&list, CHECK_CONNECTION, 0, text, sizeof(text));
 	assert_non_null(strstr(text, "several MAC addresses answer ARP for the gateway\n"));
 	assert_non_null(strstr(text, "look: ip neighbour show to " FAR));
 }

@@ -47,7 +47,7 @@ static const char *lines(const struct check_list *list, enum check check)
 {
 	static char text[2048];
 
-	size_t length = check_list_lines(list, check, text, sizeof(text));
+	size_t length = check_list_lines(list, check, 0, text, sizeof(text));
 
 	assert_int_equal(length, strlen(text));
 	return text;
@@ -473,11 +473,11 @@ static void nothing_overruns_its_buffer(void **state)
 	assert_int_equal(strlen(list.checks[CHECK_NAME].text), 255);
 	failure = made(FAILURE_NAME, PHASE_NAME, -2, many);
 	check_list_fail(&list, CHECK_ROUTE, &failure);
-	whole = check_list_lines(&list, CHECK_ROUTE, NULL, 0);
+	whole = check_list_lines(&list, CHECK_ROUTE, 0, NULL, 0);
 	assert_true(whole > sizeof(failure.evidence) + 255);
 	for (size_t size = 1; size <= sizeof(text); size++) {
 		memset(text, '#', sizeof(text));
-		assert_int_equal(check_list_lines(&list, CHECK_ROUTE, text, size), whole);
+		assert_int_equal(check_list_lines(&list, CHECK_ROUTE, 0, text, size), whole);
 		assert_int_equal(strlen(text), size - 1);
 		assert_true(size == sizeof(text) || text[size] == '#');
 		memset(text, '#', sizeof(text));

@@ -34,8 +34,9 @@ static void record_path(const char *type, unsigned int proven, bool inferred)
 
 static void a_path_that_rdma_fits_is_good(void **state)
 {
-	static const char warning[] = "packets as large as the local MTU do not reach the peer, "
-				      "but RDMA packets of up to 1128 bytes fit";
+	static const char warning[] =
+		"packets as large as the MTU of this host do not reach the other host, "
+		"but RDMA packets of up to 1128 bytes fit";
 
 	(void)state;
 	for (int inferred = 0; inferred < 2; inferred++) {
@@ -78,7 +79,7 @@ static void interfaces_may_differ_if_rdma_fits(void **state)
 	make_diagnosis("CA");
 	assert_int_equal(compare(9000, 4096, 4200, 4096), CHECK_SKIPPED);
 	assert_string_equal(diagnosis.list.checks[CHECK_ENDS].warning,
-		"the network interfaces have different MTUs (local 9000, remote 4200), but RDMA "
+		"the network interfaces have different MTUs (this host 9000, the other host 4200), but RDMA "
 		"packets fit both");
 	make_diagnosis("CA");
 	assert_int_equal(compare(4200, 4096, 4200, 4096), CHECK_SKIPPED);
@@ -96,7 +97,7 @@ static void packets_that_may_not_fit_are_a_fault(void **state)
 	assert_int_equal(compare(4200, 4096, 1400, 1024), CHECK_FAILED);
 	assert_int_equal(diagnosis.list.checks[CHECK_ENDS].failure.code, IMPAIRED_MTU);
 	assert_string_equal(diagnosis.list.checks[CHECK_ENDS].failure.evidence,
-		"local 4200, remote 1400; RDMA MTU: local 4096, remote 1024");
+		"this host 4200, the other host 1400; RDMA MTU: this host 4096, the other host 1024");
 	assert_false(diagnosis.list.rdma_mtus_equal);
 	make_diagnosis("CA");
 	assert_int_equal(compare(1400, 4096, 1400, 1024), CHECK_FAILED);

@@ -26,7 +26,8 @@ static void make_healthy(void)
 		"address and route resolved in 1 ms, connected in 12 ms", "round trip in 0.214 ms",
 		"compatible",
 		"WRITE and READ of 1 to 1048576 bytes in both directions: all bytes correct",
-		"812 MB/s to the server, 798 MB/s from it", "local: no errors; remote: no errors",
+		"812 MB/s to the server, 798 MB/s from it",
+		"this host: no errors; the other host: no errors",
 		"15 ok, 1 unsupported"};
 
 	memset(&diagnosis, 0, sizeof(diagnosis));
@@ -35,12 +36,23 @@ static void make_healthy(void)
 	diagnosis.options = &options;
 	diagnosis.output = plain;
 	check_list_init(&diagnosis.list, diagnose_checks, options.host);
-	for (enum check check = CHECK_HOST; check < CHECKS; check++)
+	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
 		check_list_ok(&diagnosis.list, check, "%s", results[check]);
+		diagnosis.list.checks[check].reached = true;
+	}
 	facts_add(&diagnosis.ours, "device", "rxe0");
 	facts_add(&diagnosis.theirs, "device", "mlx5_0");
 	facts_add(&diagnosis.ours, "rdma mtu", "4096");
 	facts_add(&diagnosis.theirs, "rdma mtu", "4096");
+}
+
+/* Skips this check and those after it, which were not reached. */
+static void skip_from(enum check check, const char *why)
+{
+	for (; check < CHECKS; check++) {
+		check_list_skip(&diagnosis.list, check, "%s", why);
+		diagnosis.list.checks[check].reached = false;
+	}
 }
 
 static int print(void)
@@ -70,13 +82,71 @@ static void a_healthy_pair_in_a_file(void **state)
 		"data        ok      WRITE and READ of 1 to 1048576 bytes in both directions: all bytes "
 		"correct\n"
 		"bandwidth   ok      812 MB/s to the server, 798 MB/s from it\n"
-		"counters    ok      local: no errors; remote: no errors\n"
+		"counters    ok      this host: no errors; the other host: no errors\n"
 		"operations  ok      15 ok, 1 unsupported\n");
 	assert_string_equal(printed.error, "");
 	diagnosis.output.quiet = true;
 	run(print, NULL);
 	assert_string_equal(printed.out, "");
 	assert_string_equal(printed.error, "");
+}
+
+/* Adds the shorter forms of the results that the checks add. */
+static void shorten(void)
+{
+	static const struct {
+		enum check check;
+		const char *form;
+	} forms[] = {{CHECK_MANAGER, "rxe0 answers"},
+		{CHECK_ROUTE, "through eth0, MTU 4200; RDMA device rxe0"},
+		{CHECK_ROUTE, "eth0, RDMA device rxe0"}, {CHECK_NEIGHBOUR, "reachable (0 ms)"},
+		{CHECK_PATH, "4200 bytes arrive"}, {CHECK_CONNECTION, "connected in 12 ms"},
+		{CHECK_DATA, "WRITE and READ, both ways: all bytes correct"},
+		{CHECK_DATA, "all bytes correct"}, {CHECK_BANDWIDTH, "to 812.0 from 798.0 MB/s"},
+		{CHECK_COUNTERS, "no errors at either end"}};
+
+	for (size_t i = 0; i < COUNT(forms); i++)
+		check_list_shorten(&diagnosis.list, forms[i].check, "%s", forms[i].form);
+}
+
+/* On a terminal from 40 columns, every check has one line, and so has the verdict. */
+static void a_healthy_pair_has_one_line_for_each_check(void **state)
+{
+	(void)state;
+	setenv("NO_COLOR", "1", 1);
+	for (unsigned short columns = 40; columns < 130; columns++) {
+		unsigned int lines = 0;
+
+		make_healthy();
+		shorten();
+		run_on_terminal(print, true, columns);
+		for (const char *line = printed.error; *line; line += strcspn(line, "\n") + 1) {
+			assert_true(strcspn(line, "\n") <= columns);
+			lines++;
+		}
+		assert_int_equal(lines, CHECKS + 1);
+	}
+	run_on_terminal(print, true, 40);
+	assert_string_equal(printed.error, "verdict: RDMA works.\n"
+					   "this host   ok rxe0/1 ACTIVE, MTU 4096\n"
+					   "manager     ok rxe0 answers\n"
+					   "name        ok 10.0.0.2\n"
+					   "route       ok eth0, RDMA device rxe0\n"
+					   "neighbour   ok reachable (0 ms)\n"
+					   "path        ok 4200 bytes arrive\n"
+					   "connection  ok connected in 12 ms\n"
+					   "message     ok round trip in 0.214 ms\n"
+					   "both ends   ok compatible\n"
+					   "data        ok all bytes correct\n"
+					   "bandwidth   ok to 812.0 from 798.0 MB/s\n"
+					   "counters    ok no errors at either end\n");
+	/* --verbose shows the whole text. */
+	make_healthy();
+	shorten();
+	diagnosis.output.verbose = true;
+	run_on_terminal(print, true, 40);
+	assert_non_null(strstr(printed.error, "812 MB/s to the"));
+	unsetenv("NO_COLOR");
 }
 
 static void verbose_shows_the_facts_of_both_ends(void **state)
@@ -104,17 +174,16 @@ static void different_ends_are_shown_side_by_side(void **state)
 	facts_add(&diagnosis.ours, "interface mtu", "4200");
 	facts_add(&diagnosis.theirs, "interface mtu", "1500");
 	failure_set(&failure, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "facts",
-		"interface MTU: local 4200, remote 1500");
+		"interface MTU: this host 4200, the other host 1500");
 	check_list_fail(&diagnosis.list, CHECK_ENDS, &failure);
-	check_list_skip(&diagnosis.list, CHECK_DATA, "not reached");
-	check_list_skip(&diagnosis.list, CHECK_BANDWIDTH, "not reached");
-	check_list_skip(&diagnosis.list, CHECK_COUNTERS, "not reached");
+	check_list_skip(&diagnosis.list, CHECK_DATA, "no packet would fit");
+	skip_from(CHECK_BANDWIDTH, "not reached");
 	run(print, NULL);
 	assert_non_null(strstr(printed.out, "\nboth ends   failed  "));
 	assert_non_null(strstr(printed.out,
 		"\n                               this host               the other host\n"
 		"            interface mtu      4200                    1500\n"
-		"data        skipped not reached\n"));
+		"data        skipped no packet would fit\n"));
 	assert_null(strstr(printed.out, "rdma mtu"));
 	assert_null(strstr(printed.out, "bandwidth   skipped"));
 }
@@ -127,8 +196,7 @@ static void fail_to_connect(void)
 	check_list_warn(&diagnosis.list, CHECK_HOST, "a long warning");
 	failure_set(&failure, FAILURE_REJECTED, PHASE_CONNECT, REJECTED_NO_LISTENER, "connect", "");
 	check_list_fail(&diagnosis.list, CHECK_CONNECTION, &failure);
-	for (enum check check = CHECK_MESSAGE; check < CHECKS; check++)
-		check_list_skip(&diagnosis.list, check, "not reached");
+	skip_from(CHECK_MESSAGE, "not reached");
 }
 
 static void a_failure_on_a_terminal_has_colors_and_fits(void **state)
@@ -141,20 +209,19 @@ static void a_failure_on_a_terminal_has_colors_and_fits(void **state)
 	assert_string_equal(printed.error,
 		"verdict: " RED "RDMA does not work" OFF ": nothing is listening on this\n"
 		"         port; look at the other host.\n"
-		"this host   " YELLOW "ok" OFF "      rxe0/1 ACTIVE, MTU 4096\n"
-		"                    warning: a long warning\n"
-		"manager     " GREEN "ok" OFF "      rxe0 answers connection requests\n"
-		"name        " GREEN "ok" OFF "      10.0.0.2\n"
-		"route       " GREEN "ok" OFF "      through eth0, from 10.0.0.1, MTU 4200;\n"
-		"                    RDMA device rxe0\n"
-		"neighbour   " GREEN "ok" OFF "      10.0.0.2 is 52:54:00:77:00:02 (0.412 ms)\n"
-		"path        " GREEN "ok" OFF "      datagrams of 4200 bytes arrive\n"
-		"connection  " RED "failed" OFF "  nothing is listening on this port\n"
-		"                    after: 0 ms\n"
-		"                    where: the other host\n"
-		"                    next: start rdma-server on that host, or\n"
-		"                      check the port number\n"
-		"message     skipped not reached\n");
+		"this host   " YELLOW "ok" OFF " rxe0/1 ACTIVE, MTU 4096\n"
+		"               warning: a long warning\n"
+		"manager     " GREEN "ok" OFF " rxe0 answers connection requests\n"
+		"name        " GREEN "ok" OFF " 10.0.0.2\n"
+		"route       " GREEN "ok" OFF " through eth0, from 10.0.0.1, MTU 4200; RDMA\n"
+		"               device rxe0\n"
+		"neighbour   " GREEN "ok" OFF " 10.0.0.2 is 52:54:00:77:00:02 (0.412 ms)\n"
+		"path        " GREEN "ok" OFF " datagrams of 4200 bytes arrive\n"
+		"connection  " RED "failed" OFF " nothing is listening on this port\n"
+		"               after: 0 ms\n"
+		"               where: the other host\n"
+		"               next: start rdma-server on that host, or\n"
+		"                 check the port number\n");
 }
 
 static void colors_can_be_switched(void **state)
@@ -217,8 +284,7 @@ static void this_host_alone(void **state)
 	(void)state;
 	make_healthy();
 	options.host = NULL;
-	for (enum check check = CHECK_NAME; check < CHECKS; check++)
-		check_list_skip(&diagnosis.list, check, "no HOST given");
+	skip_from(CHECK_NAME, "no HOST given");
 	run(print, NULL);
 	assert_string_equal(printed.out,
 		"verdict: This host is ready for RDMA.\n"
@@ -244,11 +310,13 @@ static void a_color_continues_below(void **state)
 {
 	(void)state;
 	make_healthy();
-	check_list_skip(&diagnosis.list, CHECK_BANDWIDTH, "no time");
+	options.host = NULL;
+	check_list_warn(&diagnosis.list, CHECK_HOST, "a warning");
+	skip_from(CHECK_NAME, "no HOST given");
 	run_on_terminal(print, true, 40);
 	assert_int_equal(strncmp(printed.error,
-				 "verdict: " GREEN "RDMA works between the two" OFF "\n"
-				 "         " GREEN "hosts" OFF ": WRITE and READ of 1 to\n",
+				 "verdict: " GREEN "This host is ready for RDMA," OFF "\n"
+				 "         " GREEN "but see the warning" OFF ".\n",
 				 80),
 		0);
 	fail_to_connect();
@@ -307,7 +375,7 @@ static void a_round_on_a_terminal_has_a_color_and_fits(void **state)
 	run_on_terminal(print_rounds, true, 80);
 	assert_int_equal(strncmp(printed.error,
 				 "09:05:07  " GREEN "ok" OFF
-				 "      0.214 ms, 812.0 MB/s there, 798.0 MB/s back\n",
+				 "      0.214 ms, 812.0 MB/s to the server, 798.0 MB/s from it\n",
 				 60),
 		0);
 	assert_non_null(strstr(printed.error,
@@ -320,6 +388,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_healthy_pair_in_a_file),
+		cmocka_unit_test(a_healthy_pair_has_one_line_for_each_check),
 		cmocka_unit_test(verbose_shows_the_facts_of_both_ends),
 		cmocka_unit_test(different_ends_are_shown_side_by_side),
 		cmocka_unit_test(a_failure_on_a_terminal_has_colors_and_fits),

@@ -104,7 +104,7 @@ static void diagnose_row(const struct explanation *row, char start[1024], char e
 
 	check_list_init(&list, diagnose_checks, "");
 	check_list_fail(&list, CHECK_CONNECTION, &failure);
-	check_list_lines(&list, CHECK_CONNECTION, start, 1024);
+	check_list_lines(&list, CHECK_CONNECTION, 0, start, 1024);
 	fold(start);
 	seen = strstr(start, " seen: EVIDENCE");
 	snprintf(end, 1024, "%s", strstr(start, " where: "));

@@ -200,13 +200,13 @@ static void summarizes_messages(void **state)
 	(void)state;
 	report.seconds = 0.002;
 	report_messages(text, sizeof(text), &report, "rxe0/1");
-	assert_string_equal(text, "verified both ways by WRITE with 10.77.0.1:7471 in 2 ms: "
-				  "rxe0/1 here, mlx5_0/1 there");
+	assert_string_equal(text, "verified both ways by WRITE in 2 ms: rxe0/1 here, "
+				  "mlx5_0/1 at 10.77.0.1:7471");
 	report.mode = "read";
 	report.peer_device = NULL;
 	report_messages(text, sizeof(text), &report, "rxe0/1");
 	assert_string_equal(
-		text, "verified both ways by READ with 10.77.0.1:7471 in 2 ms: rxe0/1 here");
+		text, "verified both ways by READ in 2 ms: rxe0/1 here, with 10.77.0.1:7471");
 	report_messages(text, 10, &report, "rxe0/1");
 	assert_string_equal(text, "verified ");
 }
@@ -320,9 +320,10 @@ static void prints_summary_lines(void **state)
 	} cases[] = {
 		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, false},
 			false, 2.51, "in/big.iso",
-			"209715200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
+			"209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
 		{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false}, false, 0.25,
-			"data", "1048576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
+			"data",
+			"1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
 		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false}, false, 0, "data",
 			"1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
 		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false}, true, 0, "data",
@@ -336,17 +337,17 @@ static void prints_summary_lines(void **state)
 			"in/a (1 file, 4 B)", "5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
 		{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, false}, false, 2.0,
 			"in/a (0 files, 0 B)",
-			"2400000 bytes by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
+			"2,400,000 bytes by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
 		{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0, false}, false, 0,
 			"a and 2,999 more (3,000 files, 4 B)",
 			"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
 		/* An incomplete tree may have sent fewer files than were read. */
 		{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0, false}, false, 2.0,
 			"in/a and 1 more",
-			"2400000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
+			"2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
 		{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false}, false, 1e6,
 			"data",
-			"18446744073709551615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
+			"18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
 			"incomplete"},
 	};
 
@@ -422,8 +423,8 @@ static void leaves_out_the_check_of_what_was_there(void **state)
 	(void)state;
 	report_summary(text, sizeof(text), &report, true);
 	assert_string_equal(text,
-		"sent f to 192.0.2.1:7471: 100000000 bytes (100.0 MB) by WRITE in 5.0 s, 20.0 MB/s, "
-		"resumed at byte 200000000 after a check of 7.5 s, verified, XXH3 " HASH);
+		"sent f to 192.0.2.1:7471: 100,000,000 bytes (100.0 MB) by WRITE in 5.0 s, 20.0 MB/s, "
+		"resumed at byte 200,000,000 after a check of 7.5 s, verified, XXH3 " HASH);
 	json = json_of(&report);
 	assert_non_null(strstr(json, "\"seconds\":12.500000,"));
 	assert_non_null(strstr(json, "\"sent\":{\"bytes\":100000000,\"resumed_at\":200000000,"));
@@ -435,7 +436,7 @@ static void leaves_out_the_check_of_what_was_there(void **state)
 	report.sent.complete = false;
 	report_summary(text, sizeof(text), &report, true);
 	assert_string_equal(text,
-		"sent f to 192.0.2.1:7471: 100000000 bytes (100.0 MB) by WRITE in "
+		"sent f to 192.0.2.1:7471: 100,000,000 bytes (100.0 MB) by WRITE in "
 		"5.0 s, 20.0 MB/s, after a check of 7.5 s, incomplete");
 	report.sent.checked = 0.099;
 	report_summary(text, sizeof(text), &report, true);

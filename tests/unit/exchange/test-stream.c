@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "tests/unit/exchange/pair.h"
 
 static const struct failure none;
@@ -36,13 +37,13 @@ static void make_stream(
 /* Checks the line printed for a received stream without an output file. */
 static void expect_printed(const struct fixture *fixture, const struct stream *stream)
 {
-	char digest[DIGEST_TEXT_SIZE], line[128];
+	char digest[DIGEST_TEXT_SIZE], line[128], count[UNITS_TEXT];
 
 	if (stream->size <= SINK_TEXT_SIZE)
 		return;
 	digest_text(digest, &stream->digest);
-	snprintf(line, sizeof(line), "remote buffer: %" PRIu64 " bytes, XXH3 %s\n", stream->size,
-		digest);
+	snprintf(line, sizeof(line), "remote buffer: %s bytes, XXH3 %s\n",
+		units_format_count(count, stream->size), digest);
 	if (!strstr(fixture->printed, line))
 		fail_msg("'%s' is missing in '%s'", line, fixture->printed);
 }
@@ -494,7 +495,7 @@ static void the_end_is_reported(void **state)
 	snprintf(expected, sizeof(expected), ", XXH3 %s", digest);
 	assert_non_null(strstr(pair.active.printed, "\nsent "));
 	assert_non_null(strstr(pair.active.printed, "\ndiscarded data from "));
-	assert_non_null(strstr(pair.active.printed, ": 50000 bytes"));
+	assert_non_null(strstr(pair.active.printed, ": 50,000 bytes"));
 	assert_non_null(strstr(pair.active.printed, expected));
 	assert_null(strstr(pair.active.printed, ": 5 bytes"));
 	assert_non_null(strstr(pair.active.printed, "\"device\":\"fake0\""));

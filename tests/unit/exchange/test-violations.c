@@ -184,8 +184,8 @@ static void wrong_immediate_data_is_refused(void **state)
 		{MODE_READ, false, 0, "announcement of data up to byte 0"},
 		{MODE_WRITE, false, 99999, "announcement of data up to byte 99999"},
 		{MODE_READ, false, 99999, "announcement of data up to byte 99999"},
-		{MODE_WRITE, false, 100001, "received more than the announced 100000 bytes"},
-		{MODE_WRITE, false, UINT32_MAX, "received more than the announced 100000 bytes"},
+		{MODE_WRITE, false, 100001, "received more than the announced 100,000 bytes"},
+		{MODE_WRITE, false, UINT32_MAX, "received more than the announced 100,000 bytes"},
 		{MODE_WRITE, true, 3, "received unexpected data"},
 	};
 

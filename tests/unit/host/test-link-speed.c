@@ -62,14 +62,14 @@ static void slower_end_sets_expected_bandwidth(void **state)
 			"11000.0 MB/s to the server, 6250.0 MB/s from it; link rate 12500 MB/s"},
 		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, WIDE}, 11000, 6249, IMPAIRED_SPEED,
 			"11000.0 MB/s to the server, 6249.0 MB/s from it; link rate 12500 MB/s; "
-			"bus: local " WIDE ", remote " WIDE},
+			"bus: " WIDE " on this host, " WIDE " on the other host"},
 		{{"mlx5_core", FAST, SMALL}, {"mlx5_core", FAST, WIDE}, 3500, 3500, IMPAIRED_BUS,
 			NULL},
 		{{"mlx5_core", FAST, WIDE}, {"mlx5_core", FAST, SMALL}, 3500, 3500, IMPAIRED_BUS,
 			NULL},
 		{{"mlx5_core", FAST, NULL}, {"mlx5_core", FAST, NULL}, 3500, 12000, IMPAIRED_SPEED,
 			"3500.0 MB/s to the server, 12000.0 MB/s from it; link rate 12500 MB/s; "
-			"bus: local unknown, remote unknown"},
+			"bus: unknown on this host, unknown on the other host"},
 		/*
 		 * The slower port sets the expected rate, and its bus is fast enough for that rate.
 		 */

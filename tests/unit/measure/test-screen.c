@@ -108,12 +108,12 @@ static void a_bandwidth_test_in_a_file(void **state)
 	run(print, NULL);
 	assert_string_equal(printed.out,
 		"WRITE bandwidth from host2 (rxe0/1) to 10.77.0.1 (rxe1/1), 2026-11-26 20:01:07\n"
-		"both ends: rdma_rxe, 2.5 Gb/sec (1X SDR), RDMA MTU 4096, RoCE v2, poll spin\n"
-		"size   average    worst     best messages    local   remote\n"
-		"   B      MB/s     MB/s     MB/s      1/s CPU s/GB CPU s/GB\n"
-		"  4K   175.1    172.7    177.2      42742     5.70     0.00\n"
-		" 64K   220.4    218.3    221.9       3363     4.54     0.00\n"
-		"local counters: no errors; remote counters: no errors\n"
+		"both ends:  rdma_rxe, 2.5 Gb/sec (1X SDR), RDMA MTU 4096, RoCE v2, poll spin\n"
+		"size  average    worst     best messages this host    other\n"
+		"   B     MB/s     MB/s     MB/s      1/s  CPU s/GB CPU s/GB\n"
+		"  4K  175.1    172.7    177.2      42742      5.70     0.00\n"
+		" 64K  220.4    218.3    221.9       3363      4.54     0.00\n"
+		"counters of this host: no errors; of the other host: no errors\n"
 		"best rate: 220.4 MB/s at size 64K\n");
 	assert_string_equal(printed.error, "");
 }
@@ -126,20 +126,20 @@ static void a_latency_test_in_a_file(void **state)
 	run(print, NULL);
 	assert_string_equal(printed.out,
 		"READ latency from 10.77.0.1 (rxe1/1) to host2 (rxe0/1), 2026-11-26 20:01:07\n"
-		"both ends: rdma_rxe, 2.5 Gb/sec (1X SDR), RDMA MTU 4096, RoCE v2, poll event\n"
+		"both ends:  rdma_rxe, 2.5 Gb/sec (1X SDR), RDMA MTU 4096, RoCE v2, poll event\n"
 		"size   minimum   median     90 %     99 %   99.9 %  99.99 %   maximum\n"
 		"   B        us       us       us       us       us       us        us\n"
 		"   8      0.10     0.40     0.40     0.40     0.50     0.50      0.50\n"
-		"local counters: no errors; remote counters: no errors\n"
+		"counters of this host: no errors; of the other host: no errors\n"
 		"best median: 7.30 us at size 8\n");
 }
 
 static void several_threads_and_queue_pairs_are_named(void **state)
 {
 	static const char *const lines[] = {
-		"test:      2 threads, 4 queue pairs each\n",
-		"test:      1 thread, 4 queue pairs\n",
-		"test:      2 threads, 1 queue pair each\n",
+		"test:       2 threads, 4 queue pairs each\n",
+		"test:       1 thread, 4 queue pairs\n",
+		"test:       2 threads, 1 queue pair each\n",
 	};
 	static const uint32_t numbers[][2] = {{2, 4}, {1, 4}, {2, 1}};
 
@@ -181,18 +181,18 @@ static void different_ends_are_told_apart(void **state)
 	run(print, NULL);
 	assert_string_equal(printed.out,
 		"WRITE bandwidth between host2 (rxe0/1) and 10.77.0.1 (mlx5_0/2), 2026-11-26\n"
-		"           20:01:07\n"
-		"local:     rdma_rxe, 2.5 Gb/sec (1X SDR), NUMA node 0, thread on node 0\n"
-		"remote:    mlx5_core, 100 Gb/sec (4X EDR)\n"
-		"both ends: RDMA MTU 4096, RoCE v2, poll spin\n"
-		"local:     DSCP 0, relaxed ordering off, huge pages on, completion vector 0\n"
-		"remote:    DSCP unknown, relaxed ordering unknown, huge pages unknown,\n"
-		"           completion vector unknown\n"
-		"size     by   average    worst     best messages    local   remote   total depth\n"
-		"   B             MB/s     MB/s     MB/s      1/s CPU s/GB CPU s/GB     ops   ops\n"
-		"  4K client   175.1    172.7    177.2      42742     5.70     0.00   42742   128\n"
-		" 64K client   220.4    218.3    221.9       3363     4.54     0.00    3363    64\n"
-		"local counters: no errors; remote counters: no errors\n"
+		"            20:01:07\n"
+		"this host:  rdma_rxe, 2.5 Gb/sec (1X SDR), NUMA node 0, thread on node 0\n"
+		"other host: mlx5_core, 100 Gb/sec (4X EDR)\n"
+		"both ends:  RDMA MTU 4096, RoCE v2, poll spin\n"
+		"this host:  DSCP 0, relaxed ordering off, huge pages on, completion vector 0\n"
+		"other host: DSCP unknown, relaxed ordering unknown, huge pages unknown,\n"
+		"            completion vector unknown\n"
+		"size     by  average    worst     best messages this host    other   total depth\n"
+		"   B            MB/s     MB/s     MB/s      1/s  CPU s/GB CPU s/GB     ops   ops\n"
+		"  4K client  175.1    172.7    177.2      42742      5.70     0.00   42742   128\n"
+		" 64K client  220.4    218.3    221.9       3363      4.54     0.00    3363    64\n"
+		"counters of this host: no errors; of the other host: no errors\n"
 		"best rate: 220.4 MB/s in both directions together at size 64K\n");
 }
 
@@ -208,9 +208,34 @@ static void many_counters_are_folded(void **state)
 			{"out_of_sequence", 12}, {"packet_seq_err", 41}}};
 	run(print, NULL);
 	assert_non_null(strstr(printed.out,
-		"\nlocal counters: completer_retry_err 19, duplicate_request 282\n"
-		"remote counters: completer_retry_err 19, duplicate_request 282, out_of_sequence\n"
-		"           12, packet_seq_err 41\nbest rate"));
+		"\ncounters of this host: completer_retry_err 19, duplicate_request 282\n"
+		"counters of the other host: completer_retry_err 19, duplicate_request 282,\n"
+		"            out_of_sequence 12, packet_seq_err 41\nbest rate"));
+}
+
+/* Packets that soft-RoCE sent twice, although none was lost, are explained. */
+static void needless_retransmissions_are_harmless(void **state)
+{
+	static const char harmless[] =
+		"\nno packet is known to be lost: soft-RoCE often retransmits without need\nbest rate";
+	const struct counters twice = {
+		.count = 2, .list = {{"completer_retry_err", 3}, {"duplicate_request", 14}}};
+
+	(void)state;
+	make(false, "write");
+	measurement.our_counters = measurement.their_counters = twice;
+	run(print, NULL);
+	assert_non_null(strstr(printed.out, harmless));
+	measurement.our_counters =
+		(struct counters){.count = 1, .list = {{"completer_retry_err", 30}}};
+	run(print, NULL);
+	assert_null(strstr(printed.out, harmless));
+	measurement.our_counters = twice;
+	for (unsigned int i = 0; i < measurement.theirs.count; i++)
+		if (strcmp(measurement.theirs.facts[i].name, "driver") == 0)
+			strcpy(measurement.theirs.facts[i].value, "mlx5_core");
+	run(print, NULL);
+	assert_null(strstr(printed.out, harmless));
 }
 
 /* No line is wider than the terminal, or than 80 columns. */
@@ -288,8 +313,8 @@ static void a_terminal_shows_the_running_test(void **state)
 	run_on_terminal(print_running, true, 80);
 	assert_string_equal(printed.error,
 		" 64K  warming up" ERASE
-		" 64K   109.2    163.8    163.8       1667  0.3 of 2.0 s" ERASE
-		" 64K   109.2    163.8    163.8       1667  500 of 2000" ERASE
+		" 64K  109.2    163.8    163.8       1667  0.3 of 2.0 s" ERASE
+		" 64K  109.2    163.8    163.8       1667  500 of 2000" ERASE
 		"best rate: 220.4 MB/s at size 64K\n");
 	/* With --csv, only this. */
 	measurement.output = quiet;
@@ -315,6 +340,7 @@ int main(void)
 		cmocka_unit_test(quiet_prints_nothing),
 		cmocka_unit_test(different_ends_are_told_apart),
 		cmocka_unit_test(many_counters_are_folded),
+		cmocka_unit_test(needless_retransmissions_are_harmless),
 		cmocka_unit_test(lines_fit_all_terminals),
 		cmocka_unit_test(a_histogram_is_as_wide_as_the_terminal),
 		cmocka_unit_test(a_terminal_shows_the_running_test),

@@ -40,16 +40,16 @@ static void headings_name_the_columns_and_their_units(void **state)
 		const char *lines[2];
 	} cases[] = {
 		{UNIT_MB, false, false, false,
-			{"size   average    worst     best messages    local   remote",
-				"   B      MB/s     MB/s     MB/s      1/s CPU s/GB CPU s/GB"}},
+			{"size  average    worst     best messages this host    other",
+				"   B     MB/s     MB/s     MB/s      1/s  CPU s/GB CPU s/GB"}},
 		{UNIT_MIB, false, true, false,
-			{"size   average    worst     best messages    local   remote   total depth",
-				"   B     MiB/s    MiB/s    MiB/s      1/s CPU s/GB CPU s/GB     "
+			{"size  average    worst     best messages this host    other   total depth",
+				"   B    MiB/s    MiB/s    MiB/s      1/s  CPU s/GB CPU s/GB     "
 				"ops   ops"}},
 		{UNIT_GBIT, false, true, true,
-			{"size     by   average    worst     best messages    local   remote   "
+			{"size     by  average    worst     best messages this host    other   "
 			 "total depth",
-				"   B             Gb/s     Gb/s     Gb/s      1/s CPU s/GB CPU "
+				"   B            Gb/s     Gb/s     Gb/s      1/s  CPU s/GB CPU "
 				"s/GB     ops   ops"}},
 		{UNIT_GBIT, true, false, false,
 			{"size   minimum   median     90 %     99 %   99.9 %  99.99 %   maximum",
@@ -87,21 +87,21 @@ static void a_bandwidth_test_has_a_row_per_direction(void **state)
 		const char *rows[2];
 	} cases[] = {
 		{UNIT_MB, false, false,
-			{" 64K    32.8     30.0     40.0        500    10.00     1.00", NULL}},
+			{" 64K   32.8     30.0     40.0        500     10.00     1.00", NULL}},
 		{UNIT_MIB, false, true,
-			{" 64K    31.2     28.6     38.1        500    10.00     1.00    1000    16",
+			{" 64K   31.2     28.6     38.1        500     10.00     1.00    1000    16",
 				NULL}},
 		{UNIT_GBIT, false, false,
-			{" 64K     0.262    0.240    0.320      500    10.00     1.00", NULL}},
+			{" 64K    0.262    0.240    0.320      500     10.00     1.00", NULL}},
 		/* CPU seconds per GB, counting both directions. */
 		{UNIT_MB, true, false,
-			{" 64K client    32.8     30.0     40.0        500     6.67     0.67",
-				" 64K server    16.4      0.000   20.0        250     6.67     "
+			{" 64K client   32.8     30.0     40.0        500      6.67     0.67",
+				" 64K server   16.4      0.000   20.0        250      6.67     "
 				"0.67"}},
 		{UNIT_MB, true, true,
-			{" 64K client    32.8     30.0     40.0        500     6.67     0.67    "
+			{" 64K client   32.8     30.0     40.0        500      6.67     0.67    "
 			 "1000    16",
-				" 64K server    16.4      0.000   20.0        250     6.67     "
+				" 64K server   16.4      0.000   20.0        250      6.67     "
 				"0.67     500    16"}},
 	};
 
@@ -142,7 +142,7 @@ static void small_rates_have_enough_digits(void **state)
 	(void)state;
 	assert_true(table_row(line, &options, TABLE_COLUMNS, &few, 0));
 	assert_string_equal(
-		line, "   2     0.050    0.009    0.100    25000 19995      999.99   50000   128");
+		line, "   2    0.050    0.009    0.100    25000  19995      999.99   50000   128");
 }
 
 /* 400 Gb/s, 100 million messages a second: still one column for each decimal point. */
@@ -161,8 +161,8 @@ static void large_rates_keep_their_columns(void **state)
 
 	(void)state;
 	assert_true(table_row(line, &options, TABLE_COLUMNS, &fast, 0));
-	assert_string_equal(
-		line, " 512 50000.0  49999.0  50001.0   97656250     0.00     0.00 97656250   128");
+	assert_string_equal(line,
+		" 512 50000.0  49999.0  50001.0   97656250      0.00     0.00 97656250   128");
 }
 
 /* A run shorter than one interval has no worst and no best interval. */
@@ -175,7 +175,7 @@ static void a_short_run_has_no_intervals(void **state)
 	(void)state;
 	measured.ours.worst = measured.ours.best = 0;
 	assert_true(table_row(line, &options, TABLE_COLUMNS, &measured, 0));
-	assert_string_equal(line, " 64K    32.8          -        -      500    10.00     1.00");
+	assert_string_equal(line, " 64K   32.8          -        -      500     10.00     1.00");
 }
 
 /* 1 to 1000 us, one sample each. */
@@ -250,9 +250,9 @@ static void tables_fit_all_widths(void **state)
 		bool latency;
 		const char *head;
 	} cases[] = {
-		{40, false, "size   average    worst     best"},
-		{50, false, "size   average    worst     best messages"},
-		{60, false, "size   average    worst     best messages    local   remote"},
+		{40, false, "size  average    worst     best messages"},
+		{50, false, "size  average    worst     best messages"},
+		{60, false, "size  average    worst     best messages this host    other"},
 		{40, true, "size   median     99 %   maximum"},
 		{60, true, "size   minimum   median     90 %     99 %   99.9 %   maximum"},
 	};
@@ -290,7 +290,7 @@ static void a_running_row_has_no_cpu_time(void **state)
 
 	(void)state;
 	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
-	assert_string_equal(line, " 64K    32.8     30.0     40.0        500  0.7 of 2.0 s");
+	assert_string_equal(line, " 64K   32.8     30.0     40.0        500  0.7 of 2.0 s");
 	measured = latency_measured();
 	options = options_of(UNIT_MB, true, false);
 	table_running_row(line, &options, 60, &measured, "17 of 1000");

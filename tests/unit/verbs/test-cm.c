@@ -72,7 +72,7 @@ static void refusals_are_explained(void **state)
 		{{2, 0, 0, REFUSAL_ADDRESS, 0, 0, false, 0, 0},
 			"too many clients from this address"},
 		{{2, 0, 0, REFUSAL_SIZE, UINT64_MAX - 1, 0, false, 0, 0},
-			"the server at h:7 accepts at most 18446744073709551614 bytes from a client; "},
+			"the server at h:7 accepts at most 18,446,744,073,709,551,614 bytes from a client; "},
 		{{2, 0, 0, REFUSAL_NONE, 0, 0, false, 0, 0}, "a reason unknown to this version"},
 		{{2, 0, 0, UINT32_MAX, 0, 0, false, 0, 0}, "a reason unknown to this version"},
 	};

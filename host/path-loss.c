@@ -1,5 +1,5 @@
-/* See diagnose/path-loss.h. It keeps no state. */
-#include "diagnose/path-loss.h"
+/* See host/path-loss.h. It keeps no state. */
+#include "host/path-loss.h"
 
 /* The other direction's part of the loss in one direction. */
 #define OTHER_PART 4

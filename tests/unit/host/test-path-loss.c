@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "diagnose/path-loss.h"
+#include "host/path-loss.h"
 #include "tests/unit/unit.h"
 
 /* Decodes lines "name value". */

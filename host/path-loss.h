@@ -2,8 +2,8 @@
  * Packets that were lost between the two hosts, by direction, as the counters of both ends show.
  * Any thread.
  */
-#ifndef DIAGNOSE_PATH_LOSS_H
-#define DIAGNOSE_PATH_LOSS_H
+#ifndef HOST_PATH_LOSS_H
+#define HOST_PATH_LOSS_H
 
 #include <stdint.h>
 
