@@ -125,7 +125,7 @@ enum limit {
 
 /* Impairments that a diagnosis or measurement finds even though RDMA works. */
 enum impairment {
-	IMPAIRED_MTU,        /* the interfaces at the two ends have different MTUs */
+	IMPAIRED_MTU,        /* the interfaces of the two hosts have different MTUs */
 	IMPAIRED_PATH,       /* IP packets as large as the interface MTU do not arrive */
 	IMPAIRED_RDMA_MTU,   /* the devices at the two ends have different active MTUs */
 	IMPAIRED_LOSS,       /* packets were lost, in an unknown direction or in both */

@@ -394,6 +394,55 @@ static enum output_color color_of(int priority)
 					 : OUTPUT_PLAIN;
 }
 
+/* The blanks before each line that continues another, in addition to those for its time. */
+#define CONTINUED_INDENT 2
+
+/* Returns where to break the text, at a blank: the last that fits, or else the first. */
+static const char *breaking_place(const char *text, size_t room)
+{
+	const char *place = NULL, *next = strchr(text, ' ');
+
+	while (next && (!place || (size_t)(next - text) <= room)) {
+		place = next;
+		next = strchr(next + 1, ' ');
+	}
+	return place;
+}
+
+/*
+ * Breaks a line between words if it does not fit the terminal. Takes ownership of the text and
+ * returns the new one; NULL if out of memory or if text is NULL.
+ */
+static char *wrap(int descriptor, char *text)
+{
+	size_t indent = time_length(descriptor) + CONTINUED_INDENT, blanks = 0, columns;
+	const char *from = text, *place;
+	struct winsize window;
+	char *wrapped, *to;
+
+	if (!text || !isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &window) ||
+		window.ws_col <= indent || strlen(text) - 1 <= window.ws_col)
+		return text;
+	for (const char *next = text; *next; next++)
+		blanks += *next == ' ';
+	columns = window.ws_col;
+	to = wrapped = malloc(strlen(text) + blanks * (indent + 1) + 1);
+	/* The time itself contains a blank. */
+	for (size_t before = time_length(descriptor); wrapped && before > 0; before--)
+		*to++ = *from++;
+	columns -= time_length(descriptor);
+	while (wrapped && strlen(from) - 1 > columns && (place = breaking_place(from, columns))) {
+		to = mempcpy(to, from, (size_t)(place - from));
+		to += sprintf(to, "\n%*s", (int)indent, "");
+		from = place + strspn(place, " ");
+		columns = window.ws_col - indent;
+	}
+	if (wrapped)
+		strcpy(to, from);
+	free(text);
+	return wrapped;
+}
+
 /* The priority is one of syslog(3). */
 static void __attribute__((format(printf, 4, 0)))
 print(int descriptor, int priority, const char *program, const char *format, va_list args)
@@ -402,7 +451,7 @@ print(int descriptor, int priority, const char *program, const char *format, va_
 
 	if (vasprintf(&line, format, args) >= 0) {
 		make_printable(line);
-		text = whole_line(descriptor, priority, false, program, line);
+		text = wrap(descriptor, whole_line(descriptor, priority, false, program, line));
 		if (*program && !is_journal[descriptor])
 			text = paint(descriptor, text, time_length(descriptor), strlen(program) + 1,
 				color_of(priority));

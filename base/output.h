@@ -12,6 +12,8 @@
  * On a terminal, the progress line is the last one and is rewritten in place. Every other line
  * printed by these functions erases it first.
  *
+ * On a terminal, lines that do not fit are broken between words, and continue below, indented.
+ *
  * On a terminal, results are green, warnings yellow and failures red, unless NO_COLOR is set
  * (no-color.org) or TERM is "dumb". The text alone always says the same.
  */

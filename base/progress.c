@@ -311,13 +311,15 @@ void progress_line(struct progress *progress, int64_t now_ms, const struct progr
 
 void progress_resumed(const struct progress_state *state, char text[PROGRESS_LINE_SIZE])
 {
+	const char *from = *state->peer ? " from " : "";
 	char there[UNITS_TEXT], total[UNITS_TEXT];
 
 	units_format(there, state->there);
 	if (state->total == PROGRESS_UNKNOWN)
-		snprintf(text, PROGRESS_LINE_SIZE, "resuming: %s already there", there);
+		snprintf(text, PROGRESS_LINE_SIZE, "resuming%s%s: %s already there", from,
+			state->peer, there);
 	else
-		snprintf(text, PROGRESS_LINE_SIZE, "resuming at %u %%: %s of %s already there",
-			percent(state->there, state->total), there,
+		snprintf(text, PROGRESS_LINE_SIZE, "resuming%s%s at %u %%: %s of %s already there",
+			from, state->peer, percent(state->there, state->total), there,
 			units_format(total, state->total));
 }

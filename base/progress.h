@@ -17,6 +17,9 @@
 #define PROGRESS_NAME_SIZE 256
 #define PROGRESS_LINE_SIZE 1024
 
+/* Size of the address of a client, with the terminator. */
+#define PROGRESS_PEER_SIZE 96
+
 /* Enough for a few seconds of samples, taken a few tenths of a second apart. */
 #define PROGRESS_SAMPLES 16
 
@@ -29,6 +32,7 @@ struct progress_state {
 	uint64_t file;  /* in a directory, the number of the current file, from 1; 0: none */
 	uint64_t files; /* in that directory; 0: unknown */
 	char name[PROGRESS_NAME_SIZE]; /* of the current file: any bytes */
+	char peer[PROGRESS_PEER_SIZE]; /* at a server with one client, its address; otherwise "" */
 };
 
 /* How a line is shown. */
@@ -71,7 +75,8 @@ void progress_start(struct progress *progress, int64_t now_ms, uint64_t moved);
 void progress_line(struct progress *progress, int64_t now_ms, const struct progress_state *state,
 	const struct progress_style *style, char text[PROGRESS_LINE_SIZE]);
 
-/* Writes what a transfer that resumes says once: "resuming at 60 %: 1.20 GB of 2.00 GB ...". */
+/* Writes what a transfer that resumes says once: "resuming at 60 %: 1.20 GB of 2.00 GB ...",
+ * at a server with the client: "resuming from 192.0.2.7:4711 at 60 %: ...". */
 void progress_resumed(const struct progress_state *state, char text[PROGRESS_LINE_SIZE]);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/explain.h"
 #include "cli/explanations.h"
@@ -52,6 +54,12 @@ static const char *const counter_titles[COUNTER_CLASSES] = {
 #define DISTINCT_SCORE ((size_t)16 * MESSAGE_TEMPLATE_CAUSE)
 
 #define SECTIONS_MAX 256
+
+/* The text is not fitted to terminals with fewer columns. */
+#define COLUMNS_MIN 20
+
+/* The blanks before what continues a line of a table, of code, or of an item. */
+#define CONTINUED_INDENT 2
 
 struct section {
 	unsigned int index; /* in the document */
@@ -446,6 +454,75 @@ static void print_counters(FILE *stream, const struct section *section, const ch
 	}
 }
 
+/* The columns of the terminal that the stream is; 0: it is none, or a very narrow one. */
+static size_t columns_of(FILE *stream)
+{
+	struct winsize window;
+	int descriptor = fileno(stream);
+
+	if (descriptor < 0 || !isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &window) ||
+		window.ws_col < COLUMNS_MIN)
+		return 0;
+	return window.ws_col;
+}
+
+/* True if the line continues a paragraph: no table, code, item of a list or exit status. */
+static bool continues_paragraph(const char *line)
+{
+	return *line && *line != '\n' && *line != '|' && !starts_with(line, "    ") &&
+	       !starts_with(line, "- ") && !starts_with(line, "Exit status ");
+}
+
+/*
+ * Prints the text of a section. On a terminal, paragraphs are filled, and other lines that do not
+ * fit are broken between words.
+ */
+static void print_body(FILE *stream, const char *text)
+{
+	size_t columns = columns_of(stream), column = 0, indent = 0, gap = 0, length;
+	bool paragraph = false;
+
+	if (columns == 0) {
+		fputs(text, stream);
+		return;
+	}
+	while (*text) {
+		bool fills = continues_paragraph(text);
+
+		if (column > 0 && !(paragraph && fills)) {
+			putc('\n', stream);
+			column = 0;
+		}
+		if (column == 0) {
+			indent = strspn(text, " ");
+			fprintf(stream, "%*s", (int)indent, "");
+			indent += fills ? 0 : CONTINUED_INDENT;
+			paragraph = *text != '|' && indent < 4;
+		}
+		for (text += strspn(text, " "); *text && *text != '\n'; text += gap) {
+			length = strcspn(text, " \n");
+			if (column > 0 && column + 1 + length > columns) {
+				fprintf(stream, "\n%*s", (int)indent, "");
+				column = indent;
+			} else if (column > 0) {
+				fprintf(stream, "%*s", (int)(gap > 0 ? gap : 1), "");
+				column += gap > 0 ? gap : 1;
+			} else {
+				column = indent;
+			}
+			fprintf(stream, "%.*s", (int)length, text);
+			column += length;
+			text += length;
+			gap = strspn(text, " ");
+		}
+		if (*text == '\n' && column == 0)
+			putc('\n', stream);
+		text += *text == '\n';
+	}
+	if (column > 0)
+		putc('\n', stream);
+}
+
 /*
  * Prints a section, and what it says about this message only: of tables of messages the rows for
  * it, if there are any, its counters and its options.
@@ -455,13 +532,22 @@ static void print_section(FILE *stream, const struct section *section, const cha
 	struct message_match best = best_row(section, message);
 	bool selected = has_row_for(section, message, &best);
 	struct line line = {0};
+	char *body = NULL;
+	size_t size;
+	FILE *text;
 
 	fprintf(stream, "%.*s\n", (int)section->title_length, section->title);
 	print_counters(stream, section, message);
-	while (next_line(&line, section))
+	text = open_memstream(&body, &size);
+	while (text && next_line(&line, section))
 		if (!selected || !line.in_table || is_heading(&line) ||
 			is_row_for(&line, message, &best))
-			print_text(stream, line.text, line.end + 1, section);
+			print_text(text, line.text, line.end + 1, section);
+	if (text)
+		fclose(text);
+	if (body)
+		print_body(stream, body);
+	free(body);
 	if (has_title(section, usage_title))
 		help_print_named_options(stream, message);
 }

@@ -1,5 +1,6 @@
 /* Resolves the server's addresses, binds and listens: see serve/listen.h. */
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -267,16 +268,20 @@ void listen_show_addresses(const struct options *options, const struct output *o
 	const struct sockaddr *listening, const char *list, uint16_t port)
 {
 	const char *secret = options->secret_file;
-	char address[ADDRESS_TEXT_SIZE];
+	char address[ADDRESS_TEXT_SIZE], line[LISTEN_LIST_SIZE + PATH_MAX];
 
-	if (is_wildcard(listening) && *list)
-		output_line(output, "addresses: %s.", list);
+	if (is_wildcard(listening) && *list) {
+		snprintf(line, sizeof(line), "addresses: %s.", list);
+		output_result(output, NULL, line);
+	}
 	choose_address(listening, list, address);
-	if (*address)
-		output_line(output, "on another host: rdma-client %s %s %u%s%s%s",
-			options->mode ? options->mode->name : "write", address, port,
-			options->input ? " --output ./" : "", secret ? " --secret-file " : "",
-			secret ? secret : "");
+	if (!*address)
+		return;
+	snprintf(line, sizeof(line), "on another host: rdma-client %s %s %u%s%s%s",
+		options->mode ? options->mode->name : "write", address, port,
+		options->input ? " --output ./" : "", secret ? " --secret-file " : "",
+		secret ? secret : "");
+	output_result(output, NULL, line);
 }
 
 const char *listen_name(const struct options *options)

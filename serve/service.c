@@ -3,6 +3,7 @@
  * main thread: CQ threads and control sessions only post wakeups.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -618,9 +619,10 @@ struct progress_state service_progress(const struct service *service)
 	struct progress_state sum = {0}, its;
 
 	/* With several clients, there is no current file, and some may move while others check. */
-	if (first && !TAILQ_NEXT(first, next))
+	if (first && !TAILQ_NEXT(first, next)) {
 		sum = connection_progress(first->connection);
-	else
+		snprintf(sum.peer, sizeof(sum.peer), "%s", connection_peer(first->connection));
+	} else
 		TAILQ_FOREACH (client, &service->clients[CLIENT_EXCHANGING], next) {
 			its = connection_progress(client->connection);
 			sum.moved += its.moved;

@@ -61,11 +61,11 @@ SECRET='client and server do not have the same secret'
 }
 
 @test "another mode, a full server, and input that is too large" {
-	local size='the peer aborted: received more than the 1024 bytes that --max-size allows'
+	local size='the peer aborted: received more than the 1,024 bytes that --max-size allows'
 	head -c 1025 /dev/zero >"$DIR/large"
 	start_server --max-size 1K --discard --max-clients 1 write
 	always 'runs in write mode' 3 client read "$ADDRESS" "$PORT"
-	always 'accepts at most 1024 bytes' 3 client --input "$DIR/large" write "$ADDRESS" "$PORT"
+	always 'accepts at most 1,024 bytes' 3 client --input "$DIR/large" write "$ADDRESS" "$PORT"
 	always "$size" 4 send_unknown "$DIR/large"
 	"$PAIR_PEERS/tests/one-host/misbehaving-peer" "$ADDRESS" "$PORT" mr get say:here pause >"$DIR/peer" 2>&1 &
 	wait_line "$DIR/peer" '^here$'

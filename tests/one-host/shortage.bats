@@ -205,7 +205,7 @@ stall_until_refused() {
 	head -c 10000000 /dev/urandom >"$DIR/file"
 	in_group client 16M "$PAIR_BIN/rdma-client"
 	expect 0 "$DIR/client" --verbose --timeout 60 --input "$DIR/file" write "$ADDRESS" "$PORT"
-	has "$ERR" ': registered [1-4][0-9]\{6\} bytes for outgoing data'
+	has "$ERR" ': registered [1-4],[0-9]\{3\},[0-9]\{3\} bytes for outgoing data'
 	has "$GROUP/memory.events" '^oom_kill 0$'
 	echo 700K >"$GROUP/memory.max"
 	expect_error 1 "this program's connections may not take more of this host's memory" \

@@ -285,8 +285,8 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		start_server --verbose --input "$folder/data" $mode
 		expect 0 "${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-client" --verbose --force \
 			--output "$folder/got" $mode "$ADDRESS" "$PORT"
-		has "$ERR" 'registered 1024 bytes for outgoing data, [0-9]\{5,6\} for incoming'
-		has "$ERRORS" 'registered 1,000,000 bytes for outgoing data, 1024 for incoming'
+		has "$ERR" 'registered 1,024 bytes for outgoing data, [0-9,]\{6,7\} for incoming'
+		has "$ERRORS" 'registered 1,000,000 bytes for outgoing data, 1,024 for incoming'
 		cmp "$folder/data" "$folder/got"
 		stop_server
 		"${AS_NOBODY[@]}" 512 "$PAIR_BIN/rdma-server" --verbose --port 0 --port-file "$folder/port" \
@@ -294,7 +294,7 @@ no_listener() { ! rdma resource show cm_id | grep -q 'state LISTEN'; }
 		SERVER=$!
 		wait_until test -s "$folder/port"
 		expect 0 client --input "$folder/data" $mode "$ADDRESS" "$(cat "$folder/port")"
-		has "$ERRORS" 'registered 1024 bytes for outgoing data, [0-9]\{5,6\} for incoming'
+		has "$ERRORS" 'registered 1,024 bytes for outgoing data, [0-9,]\{6,7\} for incoming'
 		cmp "$folder/data" "$folder/in/data"
 		stop_server
 		rm "$folder/port"

@@ -154,10 +154,10 @@ stop_after_refusals() {
 	for mode in write read send; do
 		start_server --discard --input "$DIR/data" $mode
 		expect 0 client --discard --input "$DIR/data" $mode "$ADDRESS" "$PORT"
-		has "$OUT" "^sent $DIR/data to $ADDRESS:$PORT: 5000 bytes .*, XXH3 $hash\.\$"
-		has "$OUT" "^discarded data from $ADDRESS:$PORT: 5000 bytes .*, XXH3 $hash\.\$"
+		has "$OUT" "^sent $DIR/data to $ADDRESS:$PORT: 5,000 bytes .*, XXH3 $hash\.\$"
+		has "$OUT" "^discarded data from $ADDRESS:$PORT: 5,000 bytes .*, XXH3 $hash\.\$"
 		stop_server
-		has "$LOG" "^discarded data from $ADDRESS:[0-9]*: 5000 bytes .*, XXH3 $hash\.\$"
+		has "$LOG" "^discarded data from $ADDRESS:[0-9]*: 5,000 bytes .*, XXH3 $hash\.\$"
 	done
 	# A text is printed.
 	printf 'two\nlines' >"$DIR/short"

@@ -331,7 +331,7 @@ forget_box() { sed -i '/ box$/d' /etc/hosts; }
 	has "$OUT" '^ *warning: packets as large as the MTU of this host do not reach the other host, but RDMA packets of up to 1128 bytes fit$'
 	ip -n far link set far0 mtu 1100
 	diagnose 3 10.95.0.2 7471
-	has "$OUT" '^path        failed  probably: packets as large as the local MTU'
+	has "$OUT" '^path        failed  probably: packets as large as the MTU of this host'
 	has "$OUT" '^ *seen: datagrams of [0-9]* bytes arrive, those of 1500 are lost'
 	has "$OUT" '^verdict: RDMA does not work: no reply to the RDMA connection request arrived'
 }

@@ -599,6 +599,35 @@ static void lines_of_the_journal_begin_with_their_priority(void **state)
 	}
 }
 
+static int print_long_lines(void)
+{
+	output_error(&plain, "exchange with 10.0.0.2:7471 failed: nothing is listening; start it");
+	output_line(&plain, "short line");
+	output_line(&plain, "averylongwordthatdoesnotfitthisterminalatall next");
+	output_set_timestamps(true);
+	output_line(&plain, "one two three four five");
+	return (int)output_finish(&plain, STATUS_OK);
+}
+
+/* On a terminal, lines are broken between words; in a file, they are not. */
+static void long_lines_are_broken_between_words(void **state)
+{
+	(void)state;
+	setenv("NO_COLOR", "1", 1);
+	run_on_terminal(print_long_lines, true, 40);
+	unsetenv("NO_COLOR");
+	assert_non_null(strstr(printed.error, "prog: exchange with 10.0.0.2:7471\n"
+					      "  failed: nothing is listening; start it\n"
+					      "short line\n"
+					      "averylongwordthatdoesnotfitthisterminalatall\n"
+					      "  next\n"));
+	assert_non_null(
+		strstr(printed.error, " one two three\n                          four five\n"));
+	run(print_long_lines, NULL);
+	assert_non_null(strstr(printed.error, "failed: nothing is listening; start it\n"));
+	assert_non_null(strstr(printed.out, "terminalatall next\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,6 +648,7 @@ int main(void)
 		cmocka_unit_test(does_not_mix_lines_from_threads),
 		cmocka_unit_test(keeps_lines_for_a_paused_reader),
 		cmocka_unit_test(gives_up_on_a_stopped_reader),
+		cmocka_unit_test(long_lines_are_broken_between_words),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);

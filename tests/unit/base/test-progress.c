@@ -150,6 +150,16 @@ static void shows_a_resumed_file_at_each_width(void **state)
 	assert_string_equal(text, "resuming at 60 %: 1.20 GB of 2.00 GB already there");
 	progress_resumed(&(struct progress_state){.there = MB, .total = PROGRESS_UNKNOWN}, text);
 	assert_string_equal(text, "resuming: 1.0 MB already there");
+	progress_resumed(
+		&(struct progress_state){
+			.there = MB, .total = PROGRESS_UNKNOWN, .peer = "192.0.2.7:4711"},
+		text);
+	assert_string_equal(text, "resuming from 192.0.2.7:4711: 1.0 MB already there");
+	progress_resumed(
+		&(struct progress_state){.there = MB, .total = 2 * MB, .peer = "192.0.2.7:4711"},
+		text);
+	assert_string_equal(
+		text, "resuming from 192.0.2.7:4711 at 50 %: 1.0 MB of 2.0 MB already there");
 }
 
 /* From the widest to the narrowest: what disappears first is the bar, and last the time left. */
