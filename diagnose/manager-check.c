@@ -211,10 +211,13 @@ int check_manager(struct diagnosis *diagnosis)
 	}
 	if (manager_judge_dead(diagnosis))
 		return -1;
-	if (*checked)
+	if (*checked) {
+		const char *answers = strchr(checked, ',') ? "answer" : "answers";
+
 		check_list_ok(&diagnosis->list, CHECK_MANAGER, "%s %s connection requests", checked,
-			strchr(checked, ',') ? "answer" : "answers");
-	else if (diagnosis->dead_managers)
+			answers);
+		check_list_shorten(&diagnosis->list, CHECK_MANAGER, "%s %s", checked, answers);
+	} else if (diagnosis->dead_managers)
 		check_list_ok(&diagnosis->list, CHECK_MANAGER, "other devices are active");
 	else
 		check_list_skip(&diagnosis->list, CHECK_MANAGER,

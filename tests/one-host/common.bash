@@ -258,7 +258,17 @@ good_was_served() {
 	kill -0 "$GOOD_CLIENT" || fail "the good client exited: $(cat "$DIR/good-out")"
 	exec 7>&-
 	exits_with 0 "$GOOD_CLIENT" || fail "$(cat "$DIR/good-out")"
-	wait_line "$LOG" "^discarded data from $ADDRESS:[0-9]*: $(stat -c %s "$DIR/good") bytes "
+	wait_line "$LOG" "^discarded data from $ADDRESS:[0-9]*: $(with_commas "$(stat -c %s "$DIR/good")") bytes "
+}
+
+# with_commas NUMBER: prints it as the programs do: 1,234,567.
+with_commas() {
+	local number=$1 text=''
+	for (( ; ${#number} > 3; )); do
+		text=,${number: -3}$text
+		number=${number:: -3}
+	done
+	echo "$number$text"
 }
 
 # start_peer PROGRAM...: starts a peer that listens, and waits for its port.

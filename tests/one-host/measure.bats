@@ -15,7 +15,7 @@ DRIVER=rdma_rxe GID_TYPE='RoCE v2'
 		expect 0 client bandwidth $MODE --warm-up 0.05 --duration 0.3 "$ADDRESS" "$PORT"
 		has "$OUT" "^${MODE^^} bandwidth from $us to $us, 20"
 		has "$OUT" "$ADDRESS ($VM_DEVICE/1)"
-		has "$OUT" "^both ends: $DRIVER, .*, RDMA MTU [0-9]*, $GID_TYPE, "
+		has "$OUT" "^both ends:  $DRIVER, .*, RDMA MTU [0-9]*, $GID_TYPE, "
 		has "$OUT" 'poll \(spin\|event\)$'
 		has "$OUT" '^size  *average  *worst  *best  *messages '
 		has "$OUT" '^ 64K  *[1-9][0-9.]* '
