@@ -12,7 +12,7 @@ load diagnose
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
 	is_empty "$ERR"
-	[ "$(wc -l <"$OUT")" -eq 13 ] || fail "$(cat "$OUT")"
+	[ "$(wc -l <"$OUT")" -eq 14 ] || fail "$(cat "$OUT")"
 	has_not "$OUT" 'GID\| rdma mtu \|rdma_cm'
 	diagnose 0 --verbose "$ADDRESS" "$PORT"
 	clean

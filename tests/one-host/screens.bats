@@ -58,9 +58,10 @@ CHECKS_80=(
 		'both ends   ok      compatible' \
 		'data        ok      WRITE and READ of up to 1 MiB, both ways: all bytes correct' \
 		'bandwidth   ok      N MB/s to the server, N MB/s from it (software RDMA)' \
-		'counters    ok      COUNTED'
+		'counters    ok      COUNTED' \
+		'operations  ok      15 ok, 1 unsupported'
 	screen 60 0 diagnose "$ADDRESS" "$PORT"
-	[ "$(wc -l <"$OUT")" -eq 13 ] || fail "$(cat "$OUT")"
+	[ "$(wc -l <"$OUT")" -eq 14 ] || fail "$(cat "$OUT")"
 	has "$OUT" '^verdict: RDMA works: to N from N MB/s\.$'
 	has "$OUT" '^data        ok WRITE and READ, both ways: all bytes correct$'
 	has "$OUT" '^bandwidth   ok N MB/s to the server, N MB/s from it$'
@@ -78,7 +79,8 @@ CHECKS_80=(
 		'both ends   ok compatible' \
 		'data        ok all bytes correct' \
 		'bandwidth   ok to N from N MB/s' \
-		'counters    ok COUNTED'
+		'counters    ok COUNTED' \
+		'operations  ok 15 ok, 1 unsupported'
 	stop_server
 }
 

@@ -67,7 +67,7 @@ static void a_failure_names_each_operation(void **state)
 	assert_int_equal(check_list_broken(&list), CHECK_OPERATIONS);
 	assert_int_equal(check_list_status(&list), STATUS_PEER);
 	assert_string_equal(check_list_verdict_word(&list), "impaired");
-	check_list_lines(&list, CHECK_OPERATIONS, text, sizeof(text));
+	check_list_lines(&list, CHECK_OPERATIONS, 0, text, sizeof(text));
 	assert_non_null(strstr(text,
 		"seen: fetch-and-add: other host: wrong value; datagram: other host: nothing arrived"));
 }

@@ -27,8 +27,7 @@ static void make_healthy(void)
 		"compatible",
 		"WRITE and READ of 1 to 1048576 bytes in both directions: all bytes correct",
 		"812 MB/s to the server, 798 MB/s from it",
-		"this host: no errors; the other host: no errors",
-		"15 ok, 1 unsupported"};
+		"this host: no errors; the other host: no errors", "15 ok, 1 unsupported"};
 
 	memset(&diagnosis, 0, sizeof(diagnosis));
 	memset(&options, 0, sizeof(options));
@@ -139,7 +138,8 @@ static void a_healthy_pair_has_one_line_for_each_check(void **state)
 					   "both ends   ok compatible\n"
 					   "data        ok all bytes correct\n"
 					   "bandwidth   ok to 812.0 from 798.0 MB/s\n"
-					   "counters    ok no errors at either end\n");
+					   "counters    ok no errors at either end\n"
+					   "operations  ok 15 ok, 1 unsupported\n");
 	/* --verbose shows the whole text. */
 	make_healthy();
 	shorten();
