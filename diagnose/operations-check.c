@@ -1,4 +1,6 @@
 /* See diagnose/operations-check.h. control/operations.h tries the operations. */
+#include <errno.h>
+#include <infiniband/verbs.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,13 +16,50 @@ static const char *const states[OPERATION_STATES] = {
 	[OPERATION_FAILED] = "failed",
 };
 
+/* True if a call failed because this host, or a limit of it, has too little of something. */
+static bool is_shortage(unsigned int error)
+{
+	return error == ENOMEM || error == EAGAIN || error == ENOSPC || error == EMFILE ||
+	       error == ENFILE;
+}
+
+/*
+ * True if the operation failed in a way that proves nothing about the devices: lost packets or a
+ * busy host can do the same, and what is unreliable may be lost on any path.
+ */
+static bool is_unknown(enum operation operation, const struct operation_result *result)
+{
+	if (result->state != OPERATION_FAILED)
+		return false;
+	switch (result->code) {
+	case FAULT_LATE:
+		return true;
+	case FAULT_MISSING:
+		return operation == OPERATION_UNRELIABLE || operation == OPERATION_DATAGRAM;
+	case FAULT_COMPLETION:
+		return result->detail == IBV_WC_RETRY_EXC_ERR;
+	case FAULT_CALL:
+		return is_shortage(result->detail);
+	default:
+		return false;
+	}
+}
+
+static const char *state_of(
+	const struct operation_result results[OPERATIONS], enum operation operation)
+{
+	return is_unknown(operation, &results[operation]) ? "unknown"
+							  : states[results[operation].state];
+}
+
 static unsigned int count(
 	const struct operation_result results[OPERATIONS], enum operation_state state)
 {
 	unsigned int found = 0;
 
 	for (enum operation operation = 0; operation < OPERATIONS; operation++)
-		found += results[operation].state == state;
+		found += results[operation].state == state &&
+			 !is_unknown(operation, &results[operation]);
 	return found;
 }
 
@@ -30,11 +69,14 @@ int operations_check_judge(
 	unsigned int worked = count(results, OPERATION_OK);
 	unsigned int lacking = count(results, OPERATION_UNSUPPORTED);
 	unsigned int skipped = count(results, OPERATION_SKIPPED);
+	unsigned int unknown =
+		OPERATIONS - worked - lacking - skipped - count(results, OPERATION_FAILED);
 	struct failure failure = {0};
 	char seen[sizeof(failure.evidence)] = "", reason[OPERATION_REASON];
 
 	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
-		if (results[operation].state != OPERATION_FAILED)
+		if (results[operation].state != OPERATION_FAILED ||
+			is_unknown(operation, &results[operation]))
 			continue;
 		operation_reason(&results[operation], reason);
 		text_append(seen, sizeof(seen), "%s%s: %s", *seen ? "; " : "",
@@ -45,7 +87,10 @@ int operations_check_judge(
 			"operations", "%s", seen);
 		check_list_fail(list, CHECK_OPERATIONS, &failure);
 	} else if (worked + lacking == 0) {
-		check_list_skip(list, CHECK_OPERATIONS, "no time was left");
+		check_list_skip(list, CHECK_OPERATIONS, "%s",
+			unknown ? "no operation completed in time" : "no time was left");
+	} else if (unknown > 0) {
+		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u unknown", worked, unknown);
 	} else if (skipped > 0) {
 		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u not tried", worked, skipped);
 	} else if (lacking > 0) {
@@ -63,7 +108,7 @@ bool operations_check_line(const struct operation_result results[OPERATIONS],
 
 	operation_reason(&results[operation], reason);
 	snprintf(line, OPERATIONS_CHECK_LINE, "%s %s%s%s", operation_name(operation),
-		states[results[operation].state], *reason ? ", " : "", reason);
+		state_of(results, operation), *reason ? ", " : "", reason);
 	return results[operation].state != OPERATION_SKIPPED;
 }
 
@@ -76,7 +121,7 @@ struct json_object *operations_check_json(const struct operation_result results[
 		operation_reason(&results[operation], reason);
 		object = json_object_new_object();
 		document_add_text(object, "operation", operation_name(operation));
-		document_add_text(object, "state", states[results[operation].state]);
+		document_add_text(object, "state", state_of(results, operation));
 		document_add_known_text(object, "reason", reason);
 		document_append(array, object);
 	}

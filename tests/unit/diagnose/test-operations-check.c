@@ -1,4 +1,6 @@
 /* What the check of operations says about their results. */
+#include <errno.h>
+#include <infiniband/verbs.h>
 #include <string.h>
 
 #include "diagnose/checks.h"
@@ -60,6 +62,8 @@ static void a_failure_names_each_operation(void **state)
 	set_all(results, OPERATION_OK);
 	results[OPERATION_FETCH_ADD] =
 		(struct operation_result){OPERATION_FAILED, FAULT_VALUE, 0, true};
+	results[OPERATION_WINDOW] =
+		(struct operation_result){OPERATION_FAILED, FAULT_OPEN, 0, true};
 	results[OPERATION_DATAGRAM] =
 		(struct operation_result){OPERATION_FAILED, FAULT_MISSING, 0, true};
 	list = judged(results);
@@ -68,8 +72,48 @@ static void a_failure_names_each_operation(void **state)
 	assert_int_equal(check_list_status(&list), STATUS_PEER);
 	assert_string_equal(check_list_verdict_word(&list), "impaired");
 	check_list_lines(&list, CHECK_OPERATIONS, 0, text, sizeof(text));
-	assert_non_null(strstr(text,
-		"seen: fetch-and-add: other host: wrong value; datagram: other host: nothing arrived"));
+	assert_non_null(
+		strstr(text, "seen: fetch-and-add: other host: wrong value; memory window: "));
+	assert_null(strstr(text, "datagram"));
+}
+
+/* What a lost packet, a busy host or a limit can do is no evidence of a fault. */
+static void what_a_healthy_host_can_do_is_unknown(void **state)
+{
+	static const struct {
+		enum operation operation;
+		struct operation_result result;
+		bool unknown;
+	} cases[] = {
+		{OPERATION_SEND, {OPERATION_FAILED, FAULT_LATE, 0, false}, true},
+		{OPERATION_SEND, {OPERATION_FAILED, FAULT_COMPLETION, IBV_WC_RETRY_EXC_ERR, false},
+			true},
+		{OPERATION_SEND, {OPERATION_FAILED, FAULT_COMPLETION, IBV_WC_REM_OP_ERR, false},
+			false},
+		{OPERATION_SEND, {OPERATION_FAILED, FAULT_MISSING, 0, true}, false},
+		{OPERATION_UNRELIABLE, {OPERATION_FAILED, FAULT_MISSING, 0, true}, true},
+		{OPERATION_DATAGRAM, {OPERATION_FAILED, FAULT_MISSING, 0, true}, true},
+		{OPERATION_DATAGRAM, {OPERATION_FAILED, FAULT_DATA, 0, true}, false},
+		{OPERATION_WINDOW, {OPERATION_FAILED, FAULT_CALL, ENOMEM, true}, true},
+		{OPERATION_WINDOW, {OPERATION_FAILED, FAULT_CALL, EINVAL, true}, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct operation_result results[OPERATIONS];
+		char line[OPERATIONS_CHECK_LINE];
+		struct check_list list;
+
+		set_all(results, OPERATION_OK);
+		results[cases[i].operation] = cases[i].result;
+		list = judged(results);
+		assert_int_equal(list.checks[CHECK_OPERATIONS].state,
+			cases[i].unknown ? CHECK_OK : CHECK_FAILED);
+		if (cases[i].unknown)
+			assert_string_equal(list.checks[CHECK_OPERATIONS].text, "15 ok, 1 unknown");
+		operations_check_line(results, cases[i].operation, line);
+		assert_int_equal(strstr(line, " unknown, ") != NULL, cases[i].unknown);
+	}
 }
 
 /* The verdict of earlier checks stands. */
@@ -122,7 +166,7 @@ static void json_lists_all(void **state)
 	assert_null(json_object_object_get(object, "reason"));
 	object = json_object_array_get_idx(array, 1);
 	assert_string_equal(
-		json_object_get_string(json_object_object_get(object, "state")), "failed");
+		json_object_get_string(json_object_object_get(object, "state")), "unknown");
 	assert_string_equal(json_object_get_string(json_object_object_get(object, "reason")),
 		"this host: did not complete in time");
 	json_object_put(array);
@@ -134,6 +178,7 @@ int main(void)
 		cmocka_unit_test(a_good_result_fits_one_line),
 		cmocka_unit_test(unsupported_is_no_failure),
 		cmocka_unit_test(a_failure_names_each_operation),
+		cmocka_unit_test(what_a_healthy_host_can_do_is_unknown),
 		cmocka_unit_test(what_was_not_tried_is_no_failure),
 		cmocka_unit_test(verbose_lists_what_was_tried),
 		cmocka_unit_test(json_lists_all),
