@@ -31,6 +31,9 @@ struct fake_qp {
 	uint32_t inline_max;
 	enum ibv_mig_state path;
 	struct fake_receives receives;
+	uint8_t *fetching; /* where the data of a READ will be; NULL: there is none */
+	uint8_t fetched[256];
+	uint32_t fetched_length;
 };
 
 struct fake_srq {
@@ -222,6 +225,17 @@ static uint32_t gather(const struct fake_qp *qp, const struct ibv_send_wr *reque
 	return length > 0 && has_fault(request->wr_id, SHORTENS) ? length - 1 : length;
 }
 
+/*
+ * The data of a READ arrives late: before its completion, but after requests that were posted
+ * behind it without a fence.
+ */
+static void arrive(struct fake_qp *qp)
+{
+	if (qp->fetching)
+		memcpy(qp->fetching, qp->fetched, qp->fetched_length);
+	qp->fetching = NULL;
+}
+
 static void change(const struct ibv_send_wr *request, uint8_t *memory, uint8_t *fetched)
 {
 	uint64_t value;
@@ -260,7 +274,10 @@ static enum ibv_wc_status execute(struct fake_qp *qp, const struct ibv_send_wr *
 			request->sg_list->length, IBV_ACCESS_REMOTE_READ);
 		if (!memory)
 			return IBV_WC_REM_ACCESS_ERR;
-		memcpy(local(&qp->qp, request->sg_list, true), memory, request->sg_list->length);
+		arrive(qp);
+		qp->fetching = local(&qp->qp, request->sg_list, true);
+		qp->fetched_length = request->sg_list->length;
+		memcpy(qp->fetched, memory, qp->fetched_length);
 		return IBV_WC_SUCCESS;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
@@ -268,6 +285,8 @@ static enum ibv_wc_status execute(struct fake_qp *qp, const struct ibv_send_wr *
 			sizeof(uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
 		if (!memory)
 			return IBV_WC_REM_ACCESS_ERR;
+		assert_int_equal(request->sg_list->length, sizeof(uint64_t));
+		assert_int_equal(request->wr.atomic.remote_addr % sizeof(uint64_t), 0);
 		change(request, memory, local(&qp->qp, request->sg_list, true));
 		return IBV_WC_SUCCESS;
 	case IBV_WR_RDMA_WRITE:
@@ -333,6 +352,8 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 	} else if (has_fault(request->wr_id, COMPLETION_FAILS)) {
 		wc.status = IBV_WC_REM_OP_ERR;
 	} else {
+		if (request->send_flags & IBV_SEND_FENCE)
+			arrive(qp);
 		wc.status = execute(qp, request);
 	}
 	if (wc.status != IBV_WC_SUCCESS)
@@ -375,6 +396,9 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wcs)
 	struct fake_cq *queue = (struct fake_cq *)cq;
 	int taken = 0;
 
+	for (size_t i = 0; i < PAIRS; i++)
+		if (pairs[i])
+			arrive(pairs[i]);
 	while (taken < count && queue->polled < queue->added)
 		wcs[taken++] = queue->completions[queue->polled++ % COUNT(queue->completions)];
 	return taken;
