@@ -500,8 +500,8 @@ static unsigned int lines_of(const char *pattern)
 
 /*
  * What a newcomer must read stays short. `explain` finds what matters in the troubleshooting, only
- * who runs containers reads about them, only who writes a peer reads the protocol, and who takes the
- * tour may stop after each chapter.
+ * who runs containers reads about them, only who writes a peer reads the protocol, and who takes
+ * the tour may stop after each chapter.
  */
 static void documents_stay_short(void **state)
 {
