@@ -116,6 +116,7 @@ static void receive_bytes(struct end *end, const void *bytes, size_t length)
 		end_settle(end);
 	if (receives_of(end) == 0)
 		return;
+	end->oracle.messages++;
 	oracle_receive(&end->oracle, bytes, length);
 	fake_arrive(end->id, bytes, length);
 }
@@ -148,7 +149,7 @@ void peer_sends_region(struct end *end)
 	uint8_t length = fuzz_byte(&end->input), depth = fuzz_byte(&end->input);
 	struct message message = {
 		.type = MSG_MR,
-		.address = (uintptr_t)peer_memory,
+		.address = end->oracle.sends ? length % 8U : (uintptr_t)peer_memory,
 		.length = length < 0x80 ? PEER_MEMORY : length,
 		.rkey = PEER_RKEY,
 		.depth = depth % 16 + 1U,
@@ -203,7 +204,34 @@ static bool is_over(const struct end *end)
 	return end->closed || end->events & (CONNECTION_FINISHED | CONNECTION_DRAINED);
 }
 
-/* Writes the next bytes of its stream, or provides them for READ, and announces them. */
+/* Sends the next bytes of its stream in one message, after it has used up the first receives. */
+static void send_data(struct end *end, size_t size)
+{
+	struct oracle *oracle = &end->oracle;
+	struct message message = {.type = MSG_DATA};
+	uint8_t bytes[MESSAGE_SIZE + 8 * UINT8_MAX];
+
+	if (size > oracle->offered.length)
+		size = (size_t)oracle->offered.length;
+	while (oracle->messages < oracle->offered.address && receives_of(end) > 0)
+		receive_bytes(end, "", 0);
+	if (receives_of(end) == 0)
+		return;
+	for (size_t i = 0; i < size; i++) {
+		bytes[MESSAGE_SIZE + i] = (uint8_t)((oracle->streamed + i) * 5 + 1);
+		if (!oracle->received[MSG_DONE])
+			oracle->stream[oracle->streamed + i] = bytes[MESSAGE_SIZE + i];
+	}
+	message.length = oracle->streamed + size;
+	if (!oracle->received[MSG_DONE])
+		oracle->streamed += size;
+	message_encode(&message, bytes);
+	oracle->messages++;
+	oracle_receive_data(oracle);
+	fake_arrive(end->id, bytes, MESSAGE_SIZE + size);
+}
+
+/* Writes or sends the next bytes of its stream, or provides them for READ, and announces them. */
 void peer_sends_data(struct end *end)
 {
 	struct oracle *oracle = &end->oracle;
@@ -215,6 +243,10 @@ void peer_sends_data(struct end *end)
 	if (!oracle->sent[MSG_MR] || !oracle->received[MSG_MR] || is_over(end) ||
 		oracle->streamed + size > ORACLE_STREAM_MAX)
 		return;
+	if (oracle->sends) {
+		send_data(end, size);
+		return;
+	}
 	if (!oracle->writes && (ring > PEER_MEMORY || oracle->region.rkey != PEER_RKEY))
 		return;
 	/* The stream has ended, so announce more bytes without changing it. */

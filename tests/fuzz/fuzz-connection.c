@@ -144,7 +144,10 @@ static bool connect_or_accept(struct end *end, const struct mode *mode)
 static bool start(struct end *end)
 {
 	uint8_t kind = fuzz_byte(&end->input), other = fuzz_byte(&end->input);
-	const struct mode *mode = mode_by_number(kind & 2 ? MODE_READ : MODE_WRITE);
+	bool sends = other & 32;
+	const struct mode *mode = mode_by_number(sends      ? MODE_SEND
+						 : kind & 2 ? MODE_READ
+							    : MODE_WRITE);
 	struct failure failure = {0};
 
 	fake_start(other & 1 ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB);
@@ -152,9 +155,11 @@ static bool start(struct end *end)
 	fake_expose(peer_memory, sizeof(peer_memory), PEER_RKEY);
 	make_settings(end, kind, other & 16);
 	end->oracle.iwarp = other & 1;
-	end->oracle.writes = !mode->reads;
-	/* A server with a secret would have refused a tutorial peer. */
-	end->oracle.tutorial = other & 2 && !end->settings.input && (kind & 1 || !(other & 16));
+	end->oracle.writes = !mode->reads && !sends;
+	end->oracle.sends = sends;
+	/* A server with a secret would have refused a tutorial peer, which has no send mode. */
+	end->oracle.tutorial =
+		other & 2 && !sends && !end->settings.input && (kind & 1 || !(other & 16));
 	end->theirs = hello_of_peer(end, mode);
 	end->hello_bytes = handshake_hello(&end->oracle.peer, &end->theirs, &end->hello_size);
 	end->theirs.secret = end->settings.secret;

@@ -6,6 +6,9 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/common/digest-fixture.h"
 
+/* A larger number in MSG_MR is refused: exchange/send.c. */
+#define FIRST_RECEIVES_MAX 64
+
 /* Returns the digest of a stream whose sender sent this MSG_MR. */
 static struct digest digest_by(const struct oracle *oracle, enum secret_role role,
 	const struct message *region, const uint8_t *bytes, size_t size)
@@ -145,6 +148,7 @@ static void check_sent_rdma(struct oracle *oracle, const struct fake_send *send)
 
 	if (is_wakeup(oracle, send))
 		return;
+	fuzz_check(!oracle->sends);
 	fuzz_check(oracle->proved && oracle->received[MSG_MR] && oracle->sent[MSG_MR]);
 	fuzz_check(send->rkey == region->rkey);
 	fuzz_check(is_inside(
@@ -186,7 +190,9 @@ static void check_sent_region(struct oracle *oracle, const struct message *messa
 
 	fuzz_check(oracle->active || oracle->received[MSG_MR]);
 	fuzz_check(!oracle->peer.secret || oracle->sent[MSG_PROOF]);
-	if (region)
+	if (oracle->sends)
+		fuzz_check(message->rkey == 0 && message->address <= FIRST_RECEIVES_MAX);
+	else if (region)
 		check_region(oracle, message, region, access);
 	else
 		fuzz_check(oracle->received[oracle->writes ? MSG_DONE : MSG_VERDICT]);
@@ -231,6 +237,22 @@ static void check_sent_proof(const struct oracle *oracle, const struct message *
 	fuzz_check(handshake_is_proved(&oracle->peer, message->proof));
 }
 
+/* In send mode, a piece fits into the peer's slots, none of which is a first receive. */
+static void check_sent_data(
+	struct oracle *oracle, const struct fake_send *send, const struct message *message)
+{
+	const struct message *region = &oracle->region;
+	uint64_t from = oracle->announced;
+
+	fuzz_check(oracle->received[MSG_MR] && oracle->sent[MSG_MR] && !oracle->sent[MSG_DONE]);
+	fuzz_check(oracle->messages_sent >= region->address);
+	fuzz_check(send->data.length > 0 && send->data.length <= region->length);
+	fuzz_check(message->length == from + send->data.length);
+	fuzz_check(message->length <= oracle->ours_size);
+	fuzz_check(memcmp((const void *)(uintptr_t)send->data.addr, oracle->ours + from,
+			   send->data.length) == 0);
+}
+
 static void check_sent_message(struct oracle *oracle, const struct fake_send *send)
 {
 	struct message message;
@@ -253,6 +275,8 @@ static void check_sent_message(struct oracle *oracle, const struct fake_send *se
 		check_sent_done(oracle, &message);
 		break;
 	case MSG_DATA:
+		if (oracle->sends)
+			check_sent_data(oracle, send, &message);
 		fuzz_check(
 			message.length <= (oracle->writes ? oracle->written : oracle->ours_size));
 		check_sent_piece(oracle, message.length);
@@ -270,11 +294,14 @@ static void check_sent_message(struct oracle *oracle, const struct fake_send *se
 
 void oracle_check_sends(struct oracle *oracle)
 {
+	bool reads = !oracle->writes && !oracle->sends;
+
 	/*
-	 * Only an authenticated peer has access to our memory. iWARP requires the remote write
-	 * right for the sink of a READ, too; its key is never sent.
+	 * Only an authenticated peer has access to our memory, and in send mode none. iWARP
+	 * requires the remote write right for the sink of a READ, too; its key is never sent.
 	 */
-	fuzz_check(oracle->proved || (oracle->iwarp && !oracle->writes) || !fake_is_exposed());
+	fuzz_check((oracle->proved && !oracle->sends) || (oracle->iwarp && reads) ||
+		   !fake_is_exposed());
 	for (; oracle->checked < fake_sends(oracle->id); oracle->checked++) {
 		const struct fake_send send = fake_send(oracle->id, oracle->checked);
 
@@ -282,6 +309,7 @@ void oracle_check_sends(struct oracle *oracle)
 			check_sent_message(oracle, &send);
 		else
 			check_sent_rdma(oracle, &send);
+		oracle->messages_sent += send.opcode == IBV_WR_SEND;
 	}
 }
 

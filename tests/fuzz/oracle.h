@@ -22,8 +22,8 @@
 struct oracle {
 	/* set by the target */
 	struct rdma_cm_id *id;
-	bool writes, tutorial, active, iwarp;
-	const uint8_t *ours; /* the stream of this end */
+	bool writes, sends, tutorial, active, iwarp; /* neither writes nor sends: read mode */
+	const uint8_t *ours;                         /* the stream of this end */
 	size_t ours_size;
 	uint8_t *memory; /* the peer's real memory */
 	size_t memory_size;
@@ -39,12 +39,14 @@ struct oracle {
 	size_t streamed;
 	bool unknown_data; /* its stream may differ from `stream` */
 	bool broken;       /* it violated the message order: the exchange must fail */
+	uint64_t messages; /* which use up receives of this end */
 
 	/* what this end has posted */
 	unsigned int checked;
 	unsigned int sent[MSG_TYPES];
 	struct message offered; /* MSG_MR of this end */
 	uint64_t written, announced, pieces_announced;
+	uint64_t messages_sent;
 };
 
 /* Returns the digest of the peer's stream, which a correct MSG_DONE contains. */
@@ -53,7 +55,7 @@ struct digest oracle_digest(const struct oracle *oracle);
 /* Records a message from the peer, before it arrives. */
 void oracle_receive(struct oracle *oracle, const void *bytes, size_t length);
 
-/* Records data announced by immediate data, before it arrives. */
+/* Records data announced by immediate data or sent with its MSG_DATA, before it arrives. */
 void oracle_receive_data(struct oracle *oracle);
 
 /* True if the send is a message, or an RDMA operation within the peer's memory. */

@@ -14,8 +14,8 @@ exchange_files() {
 	expect 0 client "${RING_OPTIONS[@]}" --input "$up" --output "$DIR/got" "$mode" "$ADDRESS" "$PORT"
 	cmp "$down" "$DIR/got"
 	cmp "$up" "$DIR/in/${up##*/}"
-	has "$OUT" "^sent $up to $ADDRESS:$PORT: $2 byte.*, XXH3 $(hash_of "$up")\.\$"
-	has "$OUT" "^received $DIR/got from $ADDRESS:$PORT: $3 byte.*, XXH3 $(hash_of "$down")\.\$"
+	has "$OUT" "^sent $up to $ADDRESS:$PORT: $(with_commas "$2") byte.*, XXH3 $(hash_of "$up")\.\$"
+	has "$OUT" "^received $DIR/got from $ADDRESS:$PORT: $(with_commas "$3") byte.*, XXH3 $(hash_of "$down")\.\$"
 	count "$OUT" . 2
 }
 
@@ -32,7 +32,7 @@ exchange_sizes() {
 	stop_server
 	is_empty "$ERRORS"
 	# This must be the server's line for the last file.
-	has "$LOG" "^received $DIR/in/up.${!n} from $ADDRESS:[0-9]*: ${!n} byte.*, XXH3 $(hash_of "$DIR/up.${!n}")\.\$"
+	has "$LOG" "^received $DIR/in/up.${!n} from $ADDRESS:[0-9]*: $(with_commas "${!n}") byte.*, XXH3 $(hash_of "$DIR/up.${!n}")\.\$"
 }
 
 @test "sizes around chunk, ring and buffer, both directions and modes, small rings" {
