@@ -89,6 +89,7 @@ load diagnose
 
 # bats test_tags=portable
 @test "--json prints one document, --quiet only the verdict of a failure" {
+	local guess=false probably=''
 	start_server any
 	expect 0 client --json diagnose "$ADDRESS" "$PORT"
 	[ "$(wc -l <"$OUT")" -eq 1 ]
@@ -119,9 +120,12 @@ load diagnose
 	is_empty "$ERR"
 	stop_server
 	expect 3 client --json --quiet diagnose "$ADDRESS" "$PORT"
-	jq -e '.status == 3 and .checks[6].state == "failed" and .checks[6].guess == false
+	# TCP's refusal, which is all that iWARP has, may be a firewall's.
+	! iwarp || guess=true probably='probably '
+	jq -e --argjson guess $guess --arg probably "$probably" '.status == 3
+		and .checks[6].state == "failed" and .checks[6].guess == $guess
 		and .checks[6].side == "the other host" and .checks[7].state == "skipped"
-		and .verdict == "broken" and (.message | startswith("RDMA does not work: nothing is listening"))
+		and .verdict == "broken" and (.message | startswith("RDMA does not work: " + $probably + "nothing is listening"))
 		and .error.side == "the other host" and .error.cause == .checks[6].cause
 		and .error.fix == .checks[6].next
 		and .there == {} and (.checks[6].cause | contains("nothing is listening"))
@@ -139,7 +143,7 @@ load diagnose
 
 failure_is_on_one_line() {
 	one_line "$ERR"
-	has "$ERR" "^rdma-client: $ADDRESS: RDMA does not work: nothing is listening"
+	has "$ERR" "^rdma-client: $ADDRESS: RDMA does not work: \(probably \)\?nothing is listening"
 }
 
 @test "without HOST only the local host is checked; without PORT, no server is needed" {

@@ -40,7 +40,7 @@ in_order() {
 		/^remote buffer/ && sent < 2 { held = $0; next }
 		{ print }
 		/^send completed/ && ++sent == 2 && held != "" { print held }' "$1" |
-		sed "s/ in [0-9.]* m*s: / in TIME: /; /:$PORT[. ]/! s/ $ADDRESS:[0-9]*\([.:]\)/ CLIENT\1/"
+		sed "s/ in [0-9.]* m*s: / in TIME: /; /:${PORT}[. ]/! s/ $ADDRESS:[0-9]*\([.:]\)/ CLIENT\1/"
 }
 
 default_run() { # MODE VERB
