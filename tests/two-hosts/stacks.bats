@@ -143,7 +143,7 @@ on_top() {
 	ip link set above1 up
 	wait_until ping -c 1 -W 1 10.75.0.1
 	expect 0 client write 10.75.0.1 "$PORT"
-	diagnose 0 10.75.0.1 "$PORT"
+	diagnose 0 --verbose 10.75.0.1 "$PORT"
 	clean
 	has "$OUT" "^ *10.75.0.2 on above1 (vlan) over $VM_INTERFACE ($VM_DEVICE)\$"
 	stop_on_host1 server
