@@ -68,7 +68,7 @@ below() {
 	device_on "$VM_INTERFACE"
 	if iwarp_above; then
 		expect 0 client write "$HOST1" "$PORT"
-		diagnose 0 "$HOST1" "$PORT"
+		diagnose 0 --verbose "$HOST1" "$PORT"
 		clean
 		has "$OUT" "^ *$VM_ADDRESS.* on above1 ($1) over $VM_INTERFACE ($VM_DEVICE)\$"
 		return
