@@ -109,7 +109,7 @@ on_top() {
 	expect 0 client write "$HOST1" "$PORT"
 	diagnose 0 "$HOST1" "$PORT"
 	clean
-	has_not "$OUT" ' over '
+	has_not "$OUT" ') over '
 }
 
 @test "the device below a bridge, bond, macvlan or ipvlan with this host's address, and on it" {
