@@ -153,6 +153,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	start_server any
 	mkfifo "$DIR/keys"
 	for columns in 80 40; do
+		rm -f "$DIR/screen" # of the loop before
 		LC_ALL=C.UTF-8 script -qefc "stty cols $columns && exec ${PAIR_BIN@Q}/rdma-client diagnose --interval 0.1 $ADDRESS $PORT" \
 			"$DIR/screen" >/dev/null <"$DIR/keys" &
 		CLIENTS+=($!)
