@@ -394,6 +394,14 @@ static enum output_color color_of(int priority)
 					 : OUTPUT_PLAIN;
 }
 
+unsigned int output_terminal_columns(int descriptor)
+{
+	struct winsize window;
+
+	return isatty(descriptor) && ioctl(descriptor, TIOCGWINSZ, &window) == 0 ? window.ws_col
+										 : 0;
+}
+
 /* The blanks before each line that continues another, in addition to those for its time. */
 #define CONTINUED_INDENT 2
 
@@ -416,26 +424,24 @@ static const char *breaking_place(const char *text, size_t room)
 static char *wrap(int descriptor, char *text)
 {
 	size_t indent = time_length(descriptor) + CONTINUED_INDENT, blanks = 0, columns;
+	const size_t width = output_terminal_columns(descriptor);
 	const char *from = text, *place;
-	struct winsize window;
 	char *wrapped, *to;
 
-	if (!text || !isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &window) ||
-		window.ws_col <= indent || strlen(text) - 1 <= window.ws_col)
+	if (!text || width <= indent || strlen(text) - 1 <= width)
 		return text;
 	for (const char *next = text; *next; next++)
 		blanks += *next == ' ';
-	columns = window.ws_col;
 	to = wrapped = malloc(strlen(text) + blanks * (indent + 1) + 1);
 	/* The time itself contains a blank. */
 	for (size_t before = time_length(descriptor); wrapped && before > 0; before--)
 		*to++ = *from++;
-	columns -= time_length(descriptor);
+	columns = width - time_length(descriptor);
 	while (wrapped && strlen(from) - 1 > columns && (place = breaking_place(from, columns))) {
 		to = mempcpy(to, from, (size_t)(place - from));
 		to += sprintf(to, "\n%*s", (int)indent, "");
 		from = place + strspn(place, " ");
-		columns = window.ws_col - indent;
+		columns = width - indent;
 	}
 	if (wrapped)
 		strcpy(to, from);

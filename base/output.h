@@ -81,6 +81,9 @@ void output_colored_line(const struct output *output, const char *line, size_t s
  */
 void output_result(const struct output *output, const char *peer, const char *line);
 
+/* The columns of this terminal; 0: it is none, or has no known size. */
+unsigned int output_terminal_columns(int descriptor);
+
 /* The columns of the terminal that the lines of the exchange go to; 0: they go elsewhere. */
 unsigned int output_columns(const struct output *output);
 

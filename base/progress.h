@@ -75,8 +75,10 @@ void progress_start(struct progress *progress, int64_t now_ms, uint64_t moved);
 void progress_line(struct progress *progress, int64_t now_ms, const struct progress_state *state,
 	const struct progress_style *style, char text[PROGRESS_LINE_SIZE]);
 
-/* Writes what a transfer that resumes says once: "resuming at 60 %: 1.20 GB of 2.00 GB ...",
- * at a server with the client: "resuming from 192.0.2.7:4711 at 60 %: ...". */
+/*
+ * Writes what a transfer that resumes says once: "resuming at 60 %: 1.20 GB of 2.00 GB ...", at a
+ * server with the client: "resuming from 192.0.2.7:4711 at 60 %: ...".
+ */
 void progress_resumed(const struct progress_state *state, char text[PROGRESS_LINE_SIZE]);
 
 #endif

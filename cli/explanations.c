@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/explain.h"
+#include "base/output.h"
 #include "cli/explanations.h"
 #include "cli/help.h"
 #include "cli/message-template.h"
@@ -457,13 +456,9 @@ static void print_counters(FILE *stream, const struct section *section, const ch
 /* The columns of the terminal that the stream is; 0: it is none, or a very narrow one. */
 static size_t columns_of(FILE *stream)
 {
-	struct winsize window;
-	int descriptor = fileno(stream);
+	unsigned int columns = output_terminal_columns(fileno(stream));
 
-	if (descriptor < 0 || !isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &window) ||
-		window.ws_col < COLUMNS_MIN)
-		return 0;
-	return window.ws_col;
+	return columns < COLUMNS_MIN ? 0 : columns;
 }
 
 /* True if the line continues a paragraph: no table, code, item of a list or exit status. */

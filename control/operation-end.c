@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "control/operation-end.h"
+#include "verbs/endpoint.h"
 
 /* Requests and receives of all operations on one queue pair, with room to spare. */
 #define QUEUE_SIZE 32
@@ -221,14 +222,6 @@ bool operation_is_filled(const uint8_t *data, enum operation operation)
 	return true;
 }
 
-/* Converts the result of posting to 0 or -errno; libsiw returns -errno, or -1 with errno set. */
-static int post_result(int error)
-{
-	if (error == -1)
-		return error_of(errno);
-	return error > 0 ? -error : error;
-}
-
 int operation_post_receive(struct operation_end *end, enum operation operation,
 	enum operation_queue queue, uint32_t offset, const uint32_t sizes[], int pieces)
 {
@@ -246,8 +239,8 @@ int operation_post_receive(struct operation_end *end, enum operation operation,
 		list[i].lkey = end->receives.mr->lkey;
 	}
 	if (queue == OPERATION_QUEUE_SHARED)
-		return post_result(ibv_post_srq_recv(end->srq, &request, &bad));
-	return post_result(ibv_post_recv(end->queues[queue].qp, &request, &bad));
+		return endpoint_post_result(ibv_post_srq_recv(end->srq, &request, &bad));
+	return endpoint_post_result(ibv_post_recv(end->queues[queue].qp, &request, &bad));
 }
 
 int operation_post(struct operation_end *end, enum operation operation, enum operation_queue queue,
@@ -258,7 +251,7 @@ int operation_post(struct operation_end *end, enum operation operation, enum ope
 
 	request->wr_id = WR_ID(operation, end->counts[operation].posted, 0);
 	request->send_flags |= IBV_SEND_SIGNALED;
-	error = post_result(ibv_post_send(end->queues[queue].qp, request, &bad));
+	error = endpoint_post_result(ibv_post_send(end->queues[queue].qp, request, &bad));
 	if (!error)
 		end->counts[operation].posted++;
 	return error;

@@ -20,8 +20,8 @@ static bool is_unknown(int error)
 }
 
 /*
- * Records that a call has failed with this -errno. What is not implemented, although the device's
- * capabilities include it, is no failure.
+ * Records that a call failed with this -errno. A call that is not implemented is not a failure,
+ * even if the device's capabilities promise it.
  */
 static void call_failed(struct operation_end *end, enum operation operation, int error)
 {

@@ -73,6 +73,11 @@ static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *
 	return error;
 }
 
+static int was_truncated(struct source *source)
+{
+	return cannot_read(source->why, source->name, "file was truncated while being read", -EIO);
+}
+
 /* Determines the size of the input, if it is known. */
 static void find_size(struct source *source, const struct stat *status)
 {
@@ -272,8 +277,7 @@ static ssize_t read_once(struct source *source, const struct span *space, uint64
 	if (got < 0)
 		return cannot_read(source->why, source->name, strerror(errno), -errno);
 	if (got == 0 && most > 0 && source->size != STREAM_SIZE_UNKNOWN)
-		return cannot_read(
-			source->why, source->name, "file was truncated while being read", -EIO);
+		return was_truncated(source);
 	return got;
 }
 
@@ -368,8 +372,8 @@ static int read_stream(struct source *source)
 }
 
 /*
- * Finds the next block that nobody reads, and its place in the ring. Returns false if there is
- * none, or the source was stopped.
+ * Claims the next block for the calling worker, and finds its place in the ring. Returns false if
+ * no block is left, or the source was stopped.
  */
 static bool claim_block(struct source *source, struct span *block, uint64_t *position)
 {
@@ -413,8 +417,7 @@ static int read_block(const struct source *source, const struct span *block, off
 static void fail_block(struct source *source, int error)
 {
 	if (error == -ENODATA)
-		source->error = cannot_read(
-			source->why, source->name, "file was truncated while being read", -EIO);
+		source->error = was_truncated(source);
 	else
 		source->error = cannot_read(source->why, source->name, strerror(-error), error);
 	ring_stop(source->ring);

@@ -275,11 +275,7 @@ static struct ibv_sge buffer_of(const struct queue_pair *pair, uint64_t slot)
 	};
 }
 
-/*
- * Converts the result of ibv_post_send() or ibv_post_recv() to 0 or -errno. They should
- * return a positive errno, but libsiw returns -errno, or -1 with errno set.
- */
-static int post_result(int error)
+int endpoint_post_result(int error)
 {
 	if (error == -1)
 		error = errno ? errno : EIO;
@@ -294,7 +290,7 @@ int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot)
 					 .sg_list = &sge,
 					 .num_sge = 1,
 				 };
-	int error = post_result(ibv_post_recv(pair->qp, &request, &bad));
+	int error = endpoint_post_result(ibv_post_recv(pair->qp, &request, &bad));
 
 	if (!error)
 		pair->receives_posted++;
@@ -323,7 +319,7 @@ int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_
 		if (request->send_flags & IBV_SEND_SIGNALED)
 			signaled = number;
 	}
-	error = post_result(ibv_post_send(pair->qp, first, &bad));
+	error = endpoint_post_result(ibv_post_send(pair->qp, first, &bad));
 	if (!error) {
 		pair->sends_posted = number;
 		pair->last_signaled = signaled;

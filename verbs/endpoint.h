@@ -160,6 +160,13 @@ void queue_pair_set_slots(struct queue_pair *pair, struct slot_area area);
  */
 void queue_pair_add_slots(struct queue_pair *pair, uint64_t from, struct slot_area area);
 
+/*
+ * Converts the result of ibv_post_send(), ibv_post_recv() or ibv_post_srq_recv() to 0 or -errno.
+ * They should return a positive errno, but libsiw returns -errno, or -1 with errno set. Any
+ * thread.
+ */
+int endpoint_post_result(int error);
+
 /* Posts one receive, or the first ones. Returns 0 or -errno. ibv_post_recv(3). */
 int queue_pair_post_receive(struct queue_pair *pair, uint64_t slot);
 int queue_pair_post_receives(struct queue_pair *pair, uint64_t count);
