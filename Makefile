@@ -40,6 +40,7 @@ missing := $(if $(ours_ldlibs),,$(strip $(foreach package,$(PACKAGES), \
 	$(shell $(PKG_CONFIG) --exists $(package) 2>/dev/null || echo $(package)))))
 
 # Begins a command with `@echo` of a short line instead of the command, unless V=1 or `make -s`.
+comma := ,
 short := $(if $(filter 1,$(V))$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)
 say = $(if $(short),@echo '  $1  $2' && )
 
@@ -150,7 +151,12 @@ $(BUILD)/tests/one-host/hooked-client: $(BUILD)/rdma-client.o \
 $(BUILD)/tests/compare/digest-speed: %: %.o $(library)
 	$(link)
 
-test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client)
+$(BUILD)/tests/compare/pipeline-speed: $(BUILD)/tests/compare/pipeline-speed.o $(library)
+	$(link) $(addprefix -Wl$(comma)--wrap=,digester_add holes_write memcpy read pread64 pwrite64 \
+		open64 openat64 close ftruncate64 fchmod futimens fsync syncfs)
+
+test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client) \
+	$(BUILD)/tests/compare/pipeline-speed
 
 lint:
 	./scripts/lint
