@@ -154,6 +154,9 @@ static const struct explanation rows[] = {
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_OPERATION, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"the operation is not supported at both ends",
 		"measure another operation, or use other devices", "ibv_devinfo -v"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_OPTION, STATUS_CONNECT, SIDE_EITHER, FACT,
+		"an option is not supported at both ends",
+		"leave it out or use a smaller value, or use other devices", "ibv_devinfo -v"},
 	{FAILURE_NAME, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_HERE, FACT, NULL,
 		"check the name and the name service, or use an IP address", "getent ahosts HOST"},
 

@@ -69,6 +69,7 @@ enum readiness {
 	HOST_NO_MANAGER,    /* rdmacm does not support any device: host/device-support.h */
 	HOST_NO_INTERFACE,  /* no port has a network interface: host/device-support.h */
 	HOST_NO_OPERATION,  /* it, or the peer, does not support the operation to be measured */
+	HOST_NO_OPTION,     /* it, or the peer, does not support an option of the measurement */
 };
 
 /* Why an address cannot be that of a host, or cannot be reached as it is. */

@@ -199,6 +199,15 @@ static bool take_number(struct options *options, const struct option_row *row, c
 	       store(options, row, number);
 }
 
+/* Stores the number of bytes plus 1: 0 means that the option was not given. */
+static bool take_inline(struct options *options, const struct option_row *row, const char *value)
+{
+	uint64_t number;
+
+	return read_number(value, row->minimum, row->maximum, &number) &&
+	       store(options, row, number + 1);
+}
+
 static bool take_size(struct options *options, const struct option_row *row, const char *value)
 {
 	uint64_t size;
@@ -331,6 +340,8 @@ const struct option_row option_rows[] = {
 		"print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
+	{MEASUREMENTS, 0, "inline", "N", "copy up to N bytes into the work request", take_inline,
+		FIELD(measure.inline_below), 0, TEST_INLINE_MAX},
 	{EXCHANGE, 'i', "input", "FILE|DIRECTORY|-",
 		"send this (repeatable), or standard input (-)", take_input, FIELD(input),
 		.repeats = true},

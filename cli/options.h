@@ -85,6 +85,7 @@ struct options_measure {
 	int64_t duration, warm_up;  /* milliseconds */
 	uint32_t threads;           /* each with its own connection */
 	uint32_t queue_pairs;       /* per connection */
+	uint32_t inline_below;      /* operations of fewer bytes are inline; 0: the default */
 	bool bidirectional, verify, histogram;
 	const char *plot; /* a picture; NULL: none */
 	bool csv;         /* print comma-separated values instead of text */

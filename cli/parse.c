@@ -651,6 +651,10 @@ static enum options_result check_measurement(struct options *options)
 		(measure->smallest != TEST_ATOMIC_SIZE || measure->largest != TEST_ATOMIC_SIZE))
 		return options_wrong(options, "%s always has %d bytes; --size must be %d",
 			options->operation->name, TEST_ATOMIC_SIZE, TEST_ATOMIC_SIZE);
+	if (options->operation->fetches && measure->inline_below)
+		return options_wrong(options,
+			"--inline cannot be combined with %s: only WRITEs and SENDs can be inline",
+			options->operation->name);
 	if (measure->smallest == 0)
 		measure->smallest = measure->largest = default_size(options);
 	if (options_measure_memory(measure) > COMMAND_REGION_MAX)

@@ -66,7 +66,8 @@ static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t
 	const struct queue_size size = {
 		.sends = depth + CONTROL_SENDS,
 		.receives = CONTROL_RECEIVES + control->receives,
-		.inline_max = INLINE_MAX,
+		.inline_max = control->inline_max ? control->inline_max : INLINE_MAX,
+		.inline_exact = control->inline_max > 0,
 	};
 
 	if (device_open(&control->device, control->id->verbs, &control->failure))

@@ -133,6 +133,12 @@ static void add_operations(struct facts *facts, const struct device *device)
 	facts_add(facts, "operations", "%s", names);
 }
 
+/* Adds the limits of a measurement's options, as pairs of a word and a number. */
+static void add_test_limits(struct facts *facts, const struct control *control)
+{
+	facts_add(facts, "test limits", "inline %u", control->endpoint.pairs->size.inline_max);
+}
+
 static void add_limits(struct facts *facts, const struct inventory *inventory,
 	const struct ibv_device_attr *device)
 {
@@ -164,6 +170,7 @@ void control_facts(const struct control *control, struct facts *facts)
 	ibv_query_port(id->verbs, id->port_num, &attributes);
 	facts_add(facts, "rdma mtu", "%u", device_mtu_bytes(attributes.active_mtu));
 	add_operations(facts, &control->device);
+	add_test_limits(facts, control);
 	if (inventory_take("", name, &inventory))
 		return;
 	device = inventory_device(&inventory, name);

@@ -15,6 +15,7 @@
 #include "measure/parameters.h"
 #include "measure/plot.h"
 #include "measure/screen.h"
+#include "measure/support.h"
 #include "measure/waiting.h"
 
 /* Minimum duration in milliseconds of a trial that compares spinning with sleeping. */
@@ -242,51 +243,13 @@ static int check_expectation(struct measurement *measurement)
 		facts_shown(theirs, "driver"), facts_shown(theirs, "rate"));
 }
 
-/* The operations of an end. The first releases name none. */
-static const char *operations_of(const struct facts *facts)
-{
-	const char *names = facts_value(facts, "operations");
-
-	return names ? names : "write read";
-}
-
-static bool has_operation(const struct facts *facts, enum test_operation_number number)
-{
-	return strstr(operations_of(facts), test_operations[number].name);
-}
-
-/* Fails unless both ends support the operation. */
-static int check_operation(struct measurement *measurement)
-{
-	const struct test_operation *operation = measurement->options->operation;
-	bool here = has_operation(&measurement->ours, operation->number);
-	const struct facts *lacking = here ? &measurement->theirs : &measurement->ours;
-	const char *host = here ? measurement->options->host : "this host";
-	/* Every device has SENDs, and the releases before them had atomic operations or none. */
-	bool old = !has_operation(lacking, TEST_SEND) &&
-		   (operation->receives || !facts_value(lacking, "operations"));
-
-	if (here && has_operation(&measurement->theirs, operation->number))
-		return 0;
-	if (old)
-		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
-			HOST_NO_OPERATION, "ibv_query_device",
-			"rdma-server %s of %s supports only %s", facts_shown(lacking, "version"),
-			host, operations_of(lacking));
-	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
-		HOST_NO_OPERATION, "ibv_query_device", "%s of %s has no %s",
-		facts_shown(lacking, "device"), host,
-		operation->atomic ? "atomic operations: its atomic_cap is IBV_ATOMIC_NONE"
-				  : "immediate data: its transport_type is IBV_TRANSPORT_IWARP");
-}
-
 static int measure_all(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
 	struct measured measured;
 	struct test_parameters parameters;
 
-	if (prepare(measurement) || check_operation(measurement) || check_expectation(measurement))
+	if (prepare(measurement) || support_check(measurement) || check_expectation(measurement))
 		return -1;
 	if (choose_wait(measurement))
 		return -1;

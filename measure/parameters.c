@@ -104,6 +104,7 @@ void parameters_choose(
 		.queue_pairs = measure->queue_pairs,
 		.operations = measure->iterations,
 		.milliseconds = (uint32_t)measure->duration,
+		.inline_below = measure->inline_below,
 	};
 	choose_depth(measurement, parameters);
 }

@@ -112,6 +112,14 @@ bool perf_test_counted_right(
 	return fetched == number;
 }
 
+/* True if an operation's data is copied into its work request. */
+static bool is_inline(const struct test_parameters *parameters, const struct queue_pair *pair)
+{
+	if (parameters->inline_below)
+		return parameters->size < parameters->inline_below;
+	return !parameters->operation->fetches && parameters->size <= pair->size.inline_max;
+}
+
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, struct ibv_send_wr *request, struct ibv_sge *sge)
 {
@@ -128,10 +136,7 @@ void perf_test_describe(const struct perf_test *test, const struct test_queue_pa
 		.sg_list = sge,
 		.num_sge = 1,
 		.opcode = opcode_of(parameters),
-		.send_flags = !parameters->operation->fetches &&
-					      parameters->size <= queue_pair->pair->size.inline_max
-				      ? IBV_SEND_INLINE
-				      : 0,
+		.send_flags = is_inline(parameters, queue_pair->pair) ? IBV_SEND_INLINE : 0,
 		.wr.rdma = {control->peer_address + offset, control->peer_rkey},
 	};
 	if (parameters->operation->atomic)

@@ -4,6 +4,13 @@
 #include "measure/receives.h"
 #include "measure/test-run.h"
 
+/* True if this end posts operations in the test. */
+static bool posts(const struct perf_test *test, const struct test_parameters *parameters)
+{
+	return test->server ? test_parameters_server_posts(parameters)
+			    : parameters->direction != TEST_SERVER;
+}
+
 bool test_run_can(const struct perf_test *test, const struct test_parameters *parameters)
 {
 	uint64_t memory = test_parameters_memory(parameters);
@@ -12,6 +19,9 @@ bool test_run_can(const struct perf_test *test, const struct test_parameters *pa
 		test->depth < PERF_TEST_OUTSTANDING_MAX)
 		return false;
 	if (test_parameters_immediate(parameters) && !test->control->device.traits->immediate)
+		return false;
+	if (posts(test, parameters) &&
+		parameters->inline_below > test->control->endpoint.pairs->size.inline_max + 1)
 		return false;
 	if (parameters->operation->atomic && !device_has_atomics(&test->control->device))
 		return false;

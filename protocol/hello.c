@@ -11,6 +11,9 @@ static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
 /* Announces a secret with the digests of docs/protocol.md. 1 announced those of version 0.1. */
 #define HAS_SECRET 2
 
+/* The lower bits of what work requests need are bytes of inline data. */
+#define INLINE_BITS 11
+
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 8,
@@ -100,6 +103,18 @@ bool hello_is_control(const struct hello *hello)
 uint64_t hello_shape(uint32_t queue_pairs, uint32_t depth)
 {
 	return (uint64_t)queue_pairs << 32 | depth;
+}
+
+uint16_t hello_requests(uint32_t inline_max, uint32_t gathers)
+{
+	return (uint16_t)(inline_max | (gathers - 1) << INLINE_BITS);
+}
+
+int hello_requests_decode(uint16_t requests, uint32_t *inline_max, uint32_t *gathers)
+{
+	*inline_max = requests & ((1U << INLINE_BITS) - 1);
+	*gathers = ((uint32_t)requests >> INLINE_BITS) + 1;
+	return *inline_max <= TEST_INLINE_MAX && *gathers <= TEST_SGE_MAX ? 0 : -ERANGE;
 }
 
 int hello_shape_decode(uint64_t size, uint32_t *queue_pairs, uint32_t *depth)

@@ -54,7 +54,11 @@ struct hello {
 	uint32_t timeout; /* idle timeout of the sender, milliseconds */
 	bool secret;      /* the sender has a secret; a nonce follows */
 	uint8_t flags;    /* enum hello_flag; control session: enum hello_test_flag */
-	uint16_t mtu;     /* exchange with test data: RDMA MTU of its port, bytes; otherwise 0 */
+	/*
+	 * Exchange with test data: RDMA MTU of its port, bytes; measurement: hello_requests();
+	 * otherwise 0.
+	 */
+	uint16_t mtu;
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);
@@ -83,6 +87,15 @@ bool hello_is_control(const struct hello *hello);
 
 /* Encodes the shape of a measurement: the number of queue pairs and their depth. */
 uint64_t hello_shape(uint32_t queue_pairs, uint32_t depth);
+
+/*
+ * Encodes what the work requests of a measurement need: bytes of inline data (0: the default) and
+ * pieces of local memory.
+ */
+uint16_t hello_requests(uint32_t inline_max, uint32_t gathers);
+
+/* Decodes the same. Returns 0, or -ERANGE if a number is beyond its limit. */
+int hello_requests_decode(uint16_t requests, uint32_t *inline_max, uint32_t *gathers);
 
 /* Decodes the shape. Returns 0, or -ERANGE if test_shape_is_possible() is false. */
 int hello_shape_decode(uint64_t size, uint32_t *queue_pairs, uint32_t *depth);

@@ -19,6 +19,7 @@ enum {
 	AT_MILLISECONDS = 24,
 	AT_OPERATIONS = 32,
 	AT_SEED = 40,
+	AT_INLINE = 48,
 };
 
 void test_parameters_encode(
@@ -37,12 +38,19 @@ void test_parameters_encode(
 	le_put32(buffer + AT_MILLISECONDS, parameters->milliseconds);
 	le_put64(buffer + AT_OPERATIONS, parameters->operations);
 	le_put64(buffer + AT_SEED, parameters->seed);
+	le_put16(buffer + AT_INLINE, (uint16_t)parameters->inline_below);
 }
 
 bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
 {
 	return queue_pairs > 0 && queue_pairs <= TEST_QUEUE_PAIRS_MAX && depth > 0 &&
 	       depth <= TEST_DEPTH_MAX && queue_pairs * depth <= TEST_REQUESTS_MAX;
+}
+
+bool test_parameters_server_posts(const struct test_parameters *parameters)
+{
+	return parameters->direction != TEST_CLIENT ||
+	       (parameters->kind == TEST_LATENCY && !parameters->operation->fetches);
 }
 
 bool test_parameters_immediate(const struct test_parameters *parameters)
@@ -76,6 +84,8 @@ uint64_t test_parameters_window(const struct test_parameters *parameters)
 static bool suits(const struct test_parameters *parameters)
 {
 	if (!parameters->operation)
+		return false;
+	if (parameters->inline_below > (parameters->operation->fetches ? 0 : TEST_INLINE_MAX + 1))
 		return false;
 	if (!parameters->operation->atomic)
 		return true;
@@ -114,6 +124,7 @@ int test_parameters_decode(struct test_parameters *parameters, const void *buffe
 		.milliseconds = le_get32(bytes + AT_MILLISECONDS),
 		.operations = le_get64(bytes + AT_OPERATIONS),
 		.seed = le_get64(bytes + AT_SEED),
+		.inline_below = le_get16(bytes + AT_INLINE),
 	};
 	return is_possible(parameters) ? 0 : -EPROTO;
 }

@@ -18,6 +18,8 @@
 #define TEST_QUEUE_PAIRS_MAX 64
 #define TEST_DEPTH_MAX       1024
 #define TEST_REQUESTS_MAX    8192 /* sum over all queue pairs */
+#define TEST_INLINE_MAX      1024 /* bytes of an operation that may be inline */
+#define TEST_SGE_MAX         32   /* pieces of an operation's local data */
 
 /* The depth of a diagnosis, which has one queue pair. */
 #define TEST_DIAGNOSIS_DEPTH 16
@@ -55,7 +57,15 @@ struct test_parameters {
 	uint64_t operations;   /* on each queue pair; 0: limited by time */
 	uint32_t milliseconds; /* the time limit if operations is 0 */
 	uint64_t seed;         /* of the patterns */
+	/*
+	 * Operations of fewer bytes are inline: their data is copied into the work request. 0: as
+	 * many as the queue pair allows without being asked for more.
+	 */
+	uint32_t inline_below;
 };
+
+/* True if the server posts operations in this test, too. */
+bool test_parameters_server_posts(const struct test_parameters *parameters);
 
 /* True if both ends verify the data, and report their progress to each other in notices. */
 bool test_parameters_notices(const struct test_parameters *parameters);

@@ -50,8 +50,9 @@ struct control_session {
 	enum hello_kind kind;
 	char device[IBV_SYSFS_NAME_MAX];
 	uint32_t queue_pairs, depth; /* requested by the client */
-	bool bandwidth;              /* it announced only bandwidth tests */
-	bool is_worker;              /* another session reports the measurement */
+	uint32_t inline_max, gathers;
+	bool bandwidth; /* it announced only bandwidth tests */
+	bool is_worker; /* another session reports the measurement */
 	struct perf_test test;
 	struct operation_end operations;              /* begun, but not ended */
 	bool begun;                                   /* run the test after the reply */
@@ -524,6 +525,7 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 		session->settings->secret, SECRET_SERVER);
 	if (session->bandwidth)
 		session->control.ordering = session->settings->ordering;
+	session->control.inline_max = session->inline_max;
 	session->control.answers = theirs->flags & HELLO_ANSWERS;
 	session->control.explains = theirs->flags & HELLO_EXPLAINED;
 	if (session->kind == HELLO_MEASUREMENT && (theirs->flags & HELLO_RECEIVES))
@@ -579,14 +581,15 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 {
 	const struct sockaddr *peer = rdma_get_peer_addr(request->id);
 	enum slots_state slots = slots_state(&control_sessions->slots, peer);
-	uint32_t queue_pairs = 1, depth = TEST_DIAGNOSIS_DEPTH;
+	uint32_t queue_pairs = 1, depth = TEST_DIAGNOSIS_DEPTH, inline_max = 0, gathers = 1;
 	struct control_session *session;
 	char text[ADDRESS_TEXT_SIZE];
 
 	if (slots != SLOTS_FREE)
 		return slots == SLOTS_FULL ? REFUSAL_FULL : REFUSAL_ADDRESS;
 	if (theirs->kind == HELLO_MEASUREMENT &&
-		hello_shape_decode(theirs->size, &queue_pairs, &depth))
+		(hello_shape_decode(theirs->size, &queue_pairs, &depth) ||
+			hello_requests_decode(theirs->mtu, &inline_max, &gathers)))
 		return REFUSAL_MALFORMED;
 	session = calloc(1, sizeof(*session));
 	if (!session)
@@ -600,6 +603,8 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->kind = (enum hello_kind)theirs->kind;
 	session->queue_pairs = queue_pairs;
 	session->depth = depth;
+	session->inline_max = inline_max;
+	session->gathers = gathers;
 	session->bandwidth = theirs->kind == HELLO_MEASUREMENT && (theirs->flags & HELLO_BANDWIDTH);
 	session->is_worker = is_worker(control_sessions, peer, theirs);
 	session->handshake = deadline_in(settings->handshake_timeout > HANDSHAKE_MIN

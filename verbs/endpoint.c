@@ -87,6 +87,32 @@ static int make_room_for_held(const struct endpoint *endpoint, struct queue_pair
 	return pair->held ? 0 : -1;
 }
 
+/*
+ * Creates the first queue pair with as much inline data as the device accepts, at most
+ * size.inline_max. Returns 0, or -1 with errno set if the device rejects a queue pair without any.
+ */
+static int create_with_most(
+	struct endpoint *endpoint, struct queue_pair *pair, struct ibv_qp_init_attr *attributes)
+{
+	uint32_t accepted = 0, rejected = pair->size.inline_max + 1;
+
+	while (rejected - accepted > 1) {
+		uint32_t middle = pair->size.inline_max;
+
+		*attributes = queue_pair_attributes(endpoint, &pair->size);
+		if (rdma_create_qp(endpoint->id, endpoint->pd, attributes)) {
+			rejected = middle;
+		} else {
+			accepted = middle;
+			rdma_destroy_qp(endpoint->id);
+		}
+		pair->size.inline_max = (accepted + rejected) / 2;
+	}
+	pair->size.inline_max = accepted;
+	*attributes = queue_pair_attributes(endpoint, &pair->size);
+	return rdma_create_qp(endpoint->id, endpoint->pd, attributes);
+}
+
 /* Devices reject requests for too much inline data: halve the size until one is accepted. */
 static int create_first(
 	struct endpoint *endpoint, const struct queue_size *size, struct failure *failure)
@@ -97,7 +123,9 @@ static int create_first(
 	pair->size = *size;
 	if (make_room_for_held(endpoint, pair))
 		return queue_pair_failed(failure, "calloc", ENOMEM, "cannot create a queue pair");
-	for (;; pair->size.inline_max /= 2) {
+	if (size->inline_exact && create_with_most(endpoint, pair, &attributes))
+		return create_failed(endpoint, size, errno, failure);
+	for (; !size->inline_exact; pair->size.inline_max /= 2) {
 		attributes = queue_pair_attributes(endpoint, &pair->size);
 		if (rdma_create_qp(endpoint->id, endpoint->pd, &attributes) == 0)
 			break;

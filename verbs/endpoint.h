@@ -42,6 +42,7 @@ struct queue_size {
 	uint32_t sends, receives;
 	uint32_t inline_max; /* bytes of inline data; reduced if the device rejects it */
 	uint32_t gathers;    /* pieces of memory that a send may consist of; 0: one */
+	bool inline_exact;   /* reduce it to the most that the device accepts */
 };
 
 /* Receive buffers of equal size, registered with this key. */

@@ -48,6 +48,8 @@ static void check_measure(const struct options *options)
 	fuzz_check(!options->input && !options->output && !options->message && !options->chunk);
 	fuzz_check(measure->threads >= 1 && measure->threads <= OPTIONS_THREADS_MAX);
 	fuzz_check(measure->threads == 1 || (!measure->latency && !measure->iterations));
+	fuzz_check(
+		measure->inline_below <= (options->operation->fetches ? 0 : TEST_INLINE_MAX + 1));
 	if (measure->latency)
 		fuzz_check(measure->queue_pairs == 1 && !options->depth && measure->expect == 0 &&
 			   !measure->bidirectional && measure->unit == UNIT_MB);

@@ -419,6 +419,29 @@ rnr() { iwarp || cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr
 	has "$LOG" '^measurement by .*SEND latency, '
 }
 
+# most NAME: the limit that the error of a measurement names.
+most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" "$ERR"; }
+
+@test "options of operations: measured, and refused beyond the limits" {
+	local most
+	start_server any
+	expect 3 client bandwidth write --inline 1024 "$ADDRESS" "$PORT"
+	has "$ERR" "an option is not supported at both ends (--inline 1024: the max_inline_data of $VM_DEVICE of this host is "
+	one_line "$ERR"
+	most=$(most max_inline_data)
+	expect 3 client latency send --inline $((most + 1)) "$ADDRESS" "$PORT"
+	for MODE in write send; do
+		document 0 latency --verify --inline "$most" --size "$most" --iterations 50
+		assert_json ".asked.inline_bytes == $most and .there.test_limits == \"inline $most\""
+		document 0 bandwidth --verify --bidirectional --inline "$most" --size 1..1K --iterations 100
+		document 0 bandwidth --verify --inline 0 --size 8 --iterations 100
+	done
+	expect 2 client bandwidth read --inline 8 "$ADDRESS" "$PORT"
+	has "$ERR" '--inline cannot be combined with read: only WRITEs and SENDs can be inline'
+	expect 2 client latency fetch-add --inline 8 "$ADDRESS" "$PORT"
+	stop_server
+}
+
 @test "iWARP refuses several queue pairs, and events in a latency test of WRITEs" {
 	local status=0 reply='done' MODE=write KIND=measurement
 	! iwarp || status=1 reply=refused

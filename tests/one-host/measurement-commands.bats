@@ -107,6 +107,10 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:qps=65
 	$READY begin:qps=4294967295
 	$READY begin:ms=0
+	$READY begin:inline=1026
+	$READY begin:inline=65535
+	$READY begin:read:inline=1
+	$READY begin:both:inline=1025
 	command:region:large receive queue-pairs receive begin:size=1048577:slots=1
 	--shape 1:31 $READY begin:latency:depth=31
 	--shape 3:64 command:region receive queue-pairs:8 receive begin:qps=4

@@ -37,6 +37,7 @@ static const struct field {
 	{"slots", 20, 4},
 	{"ms", 24, 4},
 	{"ops", 32, 8},
+	{"inline", 48, 2},
 };
 
 static const struct field *field_named(const char *name, size_t length)

@@ -64,7 +64,7 @@ static void every_kind_is_explained(void **state)
 static void every_project_code_has_its_own_row(void **state)
 {
 	(void)state;
-	for (int code = HOST_NO_DEVICE; code <= HOST_NO_OPERATION; code++)
+	for (int code = HOST_NO_DEVICE; code <= HOST_NO_OPTION; code++)
 		assert_int_equal(explain(FAILURE_HOST, PHASE_OPEN, code)->code, code);
 	/*
 	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.

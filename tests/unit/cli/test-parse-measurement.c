@@ -75,6 +75,8 @@ static const struct right {
 	{{"bandwidth", "--depth", "1024"}, {BW}, 1024},
 	{{"bandwidth", "--depth", "128", "--qps", "64"}, {BW, .queue_pairs = 64}, 128},
 	{{"bandwidth", "--depth", "1024", "--qps", "8"}, {BW, .queue_pairs = 8}, 1024},
+	{{"bandwidth", "--inline", "0"}, {BW, .inline_below = 1}, 0},
+	{{"latency", "--inline", "1024"}, {LT, .inline_below = 1025}, 0},
 	{{"bandwidth", "--poll", "auto"}, {BW, .poll = POLL_AUTO}, 0},
 	{{"bandwidth", "--poll", "spin"}, {BW, .poll = POLL_SPIN}, 0},
 	{{"latency", "--poll", "event"}, {LT, .poll = POLL_EVENT}, 0},
@@ -105,6 +107,7 @@ static void assert_same(const struct options_measure *got, const struct options_
 	assert_int_equal(got->latency, wanted->latency);
 	assert_int_equal(got->smallest, wanted->smallest ? wanted->smallest : usual);
 	assert_int_equal(got->largest, wanted->largest ? wanted->largest : usual);
+	assert_int_equal(got->inline_below, wanted->inline_below);
 	assert_int_equal(got->iterations, wanted->iterations);
 	if (wanted->iterations == 0)
 		assert_int_equal(got->duration, wanted->duration ? wanted->duration : 2000);
@@ -255,6 +258,8 @@ static const struct {
 		"--qps times --depth must be at most 8192"},
 	{{"bandwidth", "--qps", "9", "--depth", "1024"},
 		"--qps times --depth must be at most 8192"},
+	{{"bandwidth", "--inline", "1025"}, "--inline must be a number from 0 to 1024, not '1025'"},
+	{{"write", "--inline", "8"}, "write does not accept --inline" BOTH},
 	{{"bandwidth", "--size", "2..8", "--size", "7"}, "--size is given twice"},
 	{{"bandwidth", "--qps", "2", "--size", "16M"}, "--size times --qps must be at most 16M"},
 	{{"bandwidth", "--verify", "--size", "9M"},

@@ -105,7 +105,9 @@ static void the_gid_is_the_one_in_use(void **state)
 	struct ibv_qp queue_pair = {0};
 	struct rdma_cm_id id = {.verbs = &verbs, .port_num = 1, .qp = &queue_pair};
 	struct device_traits traits = {.immediate = true};
-	struct control control = {.id = &id, .endpoint.id = &id, .device.traits = &traits};
+	struct queue_pair pair = {.size.inline_max = 256};
+	struct control control = {
+		.id = &id, .endpoint = {.id = &id, .pairs = &pair}, .device.traits = &traits};
 
 	(void)state;
 	inet_pton(AF_INET6, GID, id.route.addr.addr.ibaddr.sgid.raw);

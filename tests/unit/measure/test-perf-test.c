@@ -97,7 +97,16 @@ static void small_writes_are_inline(void **state)
 	static const struct {
 		uint32_t size;
 		bool reads, is_inline;
-	} cases[] = {{32, false, true}, {33, false, false}, {8, true, false}};
+		uint32_t below; /* of --inline */
+	} cases[] = {
+		{32, false, true, 0},
+		{33, false, false, 0},
+		{8, true, false, 0},
+		{1, false, false, 1},
+		{8, false, true, 9},
+		{9, false, false, 9},
+		{32, false, true, 33},
+	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -106,6 +115,7 @@ static void small_writes_are_inline(void **state)
 		struct perf_test_fixture fixture;
 
 		parameters.size = cases[i].size;
+		parameters.inline_below = cases[i].below;
 		perf_test_fixture_start(&fixture, 1, 8);
 		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
 		assert_int_equal(perf_test_fixture_operations(), OPERATIONS);
@@ -709,6 +719,14 @@ static void refuses_unsupported_parameters(void **state)
 	parameters.size--;
 	fixture.server.control.peer_length--;
 	assert_false(test_run_can(test, &parameters));
+	fixture.server.control.peer_length++;
+	/* Only an end that posts operations needs room for inline data. */
+	parameters.inline_below = 34;
+	assert_true(test_run_can(test, &parameters));
+	parameters.direction = TEST_BOTH;
+	assert_false(test_run_can(test, &parameters));
+	parameters.inline_below = 33;
+	assert_true(test_run_can(test, &parameters));
 	perf_test_fixture_stop(&fixture);
 }
 

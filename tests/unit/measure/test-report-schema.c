@@ -59,6 +59,7 @@ static char *document(bool of_latency, const struct test_result *theirs, const c
 	char *text;
 
 	facts_add(&facts, "device", "rxe0");
+	facts_add(&facts, "test limits", "inline 256");
 	facts_add(&facts, "rate", "100 Gb/sec (4X EDR)");
 	facts_add(&facts, "rdma mtu", "4096");
 	facts_add(&facts, "link layer", "Ethernet");

@@ -206,6 +206,35 @@ static void carries_the_shape_of_a_test(void **state)
 	}
 }
 
+static void encodes_what_requests_need(void **state)
+{
+	static const struct {
+		uint16_t requests;
+		uint32_t inline_max, gathers;
+		int result;
+	} cases[] = {
+		{0x0000, 0, 1, 0},
+		{0x0400, 1024, 1, 0},
+		{0x0401, 1025, 1, -ERANGE},
+		{0x07ff, 2047, 1, -ERANGE},
+		{0x0800, 0, 2, 0},
+		{0xf840, 64, 32, 0},
+		{0xffff, 2047, 32, -ERANGE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		uint32_t inline_max, gathers;
+
+		assert_int_equal(
+			hello_requests(cases[i].inline_max, cases[i].gathers), cases[i].requests);
+		assert_int_equal(hello_requests_decode(cases[i].requests, &inline_max, &gathers),
+			cases[i].result);
+		assert_int_equal(inline_max, cases[i].inline_max);
+		assert_int_equal(gathers, cases[i].gathers);
+	}
+}
+
 /* The plans of the option combinations of one side. */
 enum {
 	GREETS = HELLO_PLANS,
@@ -305,6 +334,7 @@ int main(void)
 		cmocka_unit_test(fits_the_private_data),
 		cmocka_unit_test(ignores_the_padding),
 		cmocka_unit_test(knows_one_kind_of_secret),
+		cmocka_unit_test(encodes_what_requests_need),
 		cmocka_unit_test(refuses_truncated_hellos),
 		cmocka_unit_test(treats_any_other_magic_as_a_tutorial_peer),
 		cmocka_unit_test(keeps_its_numbers),

@@ -172,7 +172,8 @@ static void refuses_impossible_parameters(void **state)
 		{"no time, but operations", 24, 4, 0, true},
 		{"no operations, but a time", 32, 8, 0, true},
 		{"any seed", 40, 8, 0, true},
-		{"ignored bytes", 48, 8, UINT64_MAX, true},
+		{"inline data of READs", 48, 2, 1, false},
+		{"ignored bytes", 56, 8, UINT64_MAX, true},
 	};
 
 	(void)state;
@@ -180,6 +181,40 @@ static void refuses_impossible_parameters(void **state)
 		check_case(
 			cases[i].name, decode_with(cases[i].at, cases[i].bytes, cases[i].value) ==
 					       (cases[i].possible ? 0 : -EPROTO));
+}
+
+/* READs and atomic operations have no data that could be inline. */
+static void decodes_the_inline_size(void **state)
+{
+	static const struct {
+		enum test_operation_number number;
+		uint32_t below;
+		bool possible;
+	} cases[] = {
+		{TEST_WRITE, 1, true},
+		{TEST_SEND, TEST_INLINE_MAX + 1, true},
+		{TEST_WRITE_IMM, TEST_INLINE_MAX + 2, false},
+		{TEST_WRITE, UINT16_MAX, false},
+		{TEST_READ, 1, false},
+		{TEST_FETCH_ADD, 9, false},
+		{TEST_COMPARE_SWAP, 0, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct test_parameters parameters = full, back;
+		uint8_t bytes[TEST_PARAMETERS_SIZE];
+
+		parameters.operation = &test_operations[cases[i].number];
+		parameters.inline_below = cases[i].below;
+		parameters.verify = false;
+		parameters.size = TEST_ATOMIC_SIZE;
+		test_parameters_encode(&parameters, bytes);
+		assert_int_equal(test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE),
+			cases[i].possible ? 0 : -EPROTO);
+		if (cases[i].possible)
+			assert_int_equal(back.inline_below, cases[i].below);
+	}
 }
 
 /* In a latency test the server only answers the client's WRITEs. */
@@ -315,6 +350,7 @@ int main(void)
 		cmocka_unit_test(decodes_the_operation),
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_parameters),
+		cmocka_unit_test(decodes_the_inline_size),
 		cmocka_unit_test(a_latency_test_has_one_direction),
 		cmocka_unit_test(requires_a_limit),
 		cmocka_unit_test(recognizes_possible_shapes),

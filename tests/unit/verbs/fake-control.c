@@ -308,6 +308,13 @@ struct rdma_cm_id *fake_id(void)
 	return &connection->id;
 }
 
+void fake_limit_inline(uint32_t bytes)
+{
+	fake_lock();
+	fake.inline_most = bytes + 1;
+	fake_unlock();
+}
+
 void fake_fail(const char *function, unsigned int after, int error)
 {
 	fake_lock();

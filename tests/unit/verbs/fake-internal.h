@@ -72,6 +72,7 @@ extern struct fake {
 	struct ibv_device device;
 	struct ibv_context context;
 	struct ibv_device_attr attributes;
+	uint32_t inline_most;                  /* most bytes of inline data, plus 1; 0: unlimited */
 	const struct personality *personality; /* NULL: none in particular */
 	unsigned int resets, overtakes;        /* the second counts chances to overtake */
 	struct fake_cq *cqs[OBJECT_MAX];

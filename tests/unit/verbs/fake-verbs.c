@@ -393,6 +393,10 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 {
 	struct fake_connection *connection = fake_of_id(id);
 
+	if (fake.inline_most && attributes->cap.max_inline_data >= fake.inline_most) {
+		errno = EINVAL;
+		return -1;
+	}
 	if (!fake_make("rdma_create_qp", 1))
 		return -1;
 	fake_rule(attributes->cap.max_send_wr <= (uint32_t)fake.attributes.max_qp_wr &&

@@ -174,6 +174,9 @@ void fake_break(struct rdma_cm_id *id);
 /* From now on, a failed post returns -1 and sets errno, as libsiw does in some cases. */
 void fake_posts_set_errno(void);
 
+/* Queue pairs with more bytes of inline data than this cannot be created. */
+void fake_limit_inline(uint32_t bytes);
+
 /* Selects whether a local disconnect flushes posted work requests at once, which is the default. */
 void fake_flush_on_disconnect(bool flush);
 

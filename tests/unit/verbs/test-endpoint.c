@@ -61,6 +61,47 @@ static void close_end(struct end *end)
 	assert_int_equal(fake_objects(), 0);
 }
 
+/*
+ * By default, the inline data is halved until the device accepts it; if it was asked for, it is the
+ * most that the device has.
+ */
+static void inline_data_is_what_the_device_has(void **state)
+{
+	static const struct {
+		uint32_t limit, wanted;
+		bool exact;
+		uint32_t got;
+	} cases[] = {
+		{1000, 256, false, 256},
+		{100, 256, false, 64},
+		{0, 256, false, 0},
+		{1000, 1000, true, 1000},
+		{512, 1000, true, 512},
+		{101, 1024, true, 101},
+		{0, 1024, true, 0},
+		{1, 2, true, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct queue_size size = {.sends = SENDS,
+			.receives = RECEIVES,
+			.inline_max = cases[i].wanted,
+			.inline_exact = cases[i].exact};
+		struct failure failure = {0};
+		struct end end = {0};
+
+		fake_start(IBV_TRANSPORT_IB);
+		fake_limit_inline(cases[i].limit);
+		end.id = fake_id();
+		assert_int_equal(device_open(&end.device, fake_context(), &failure), 0);
+		assert_int_equal(
+			endpoint_open(&end.endpoint, end.id, &end.device, &size, 1, &failure), 0);
+		assert_int_equal(end.endpoint.pairs->size.inline_max, cases[i].got);
+		close_end(&end);
+	}
+}
+
 /* Posts `count` empty messages as one list. Returns 0 or -errno. */
 static int post(struct end *end, unsigned int count, unsigned int flags)
 {
@@ -431,6 +472,7 @@ static void an_endpoint_that_is_not_open_explains_no_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(inline_data_is_what_the_device_has),
 		cmocka_unit_test(a_send_in_each_quarter_is_signaled),
 		cmocka_unit_test(completions_that_overtake_others_are_held),
 		cmocka_unit_test(a_send_that_is_cut_off_is_flushed),

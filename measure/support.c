@@ -1,0 +1,109 @@
+/*
+ * Whether both ends support an operation and its options: see measure/support.h. The facts of an
+ * end name its operations and, as pairs of a word and a number, the limits of its options; older
+ * releases name none.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/support.h"
+
+/* The operations of an end. The first releases name none. */
+static const char *operations_of(const struct facts *facts)
+{
+	const char *names = facts_value(facts, "operations");
+
+	return names ? names : "write read";
+}
+
+static bool has_operation(const struct facts *facts, enum test_operation_number number)
+{
+	return strstr(operations_of(facts), test_operations[number].name);
+}
+
+/* Fails unless both ends support the operation. */
+static int check_operation(struct measurement *measurement)
+{
+	const struct test_operation *operation = measurement->options->operation;
+	bool here = has_operation(&measurement->ours, operation->number);
+	const struct facts *lacking = here ? &measurement->theirs : &measurement->ours;
+	const char *host = here ? measurement->options->host : "this host";
+	/* Every device has SENDs, and the releases before them had atomic operations or none. */
+	bool old = !has_operation(lacking, TEST_SEND) &&
+		   (operation->receives || !facts_value(lacking, "operations"));
+
+	if (here && has_operation(&measurement->theirs, operation->number))
+		return 0;
+	if (old)
+		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+			HOST_NO_OPERATION, "ibv_query_device",
+			"rdma-server %s of %s supports only %s", facts_shown(lacking, "version"),
+			host, operations_of(lacking));
+	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+		HOST_NO_OPERATION, "ibv_query_device", "%s of %s has no %s",
+		facts_shown(lacking, "device"), host,
+		operation->atomic ? "atomic operations: its atomic_cap is IBV_ATOMIC_NONE"
+				  : "immediate data: its transport_type is IBV_TRANSPORT_IWARP");
+}
+
+/* The limit with this name of an end, or -1 if its program knows no such option. */
+static long limit_of(const struct facts *facts, const char *name)
+{
+	const char *limits = facts_value(facts, "test limits");
+	size_t length = strlen(name);
+
+	for (; limits && *limits; limits += strcspn(limits, " ")) {
+		limits += strspn(limits, " ");
+		if (strncmp(limits, name, length) == 0 && limits[length] == ' ')
+			return strtol(limits + length, NULL, 10);
+	}
+	return -1;
+}
+
+/* A limit of an option, and what it is called in the verbs. */
+struct option_limit {
+	const char *option, *name, *verbs;
+	unsigned long wanted;
+	bool there; /* the server needs it, too */
+};
+
+static int check_end(struct measurement *measurement, const struct option_limit *limit, bool here)
+{
+	const struct facts *facts = here ? &measurement->ours : &measurement->theirs;
+	const char *host = here ? "this host" : measurement->options->host;
+	long most = limit_of(facts, limit->name);
+
+	if (most >= 0 && (unsigned long)most >= limit->wanted)
+		return 0;
+	if (most < 0)
+		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+			HOST_NO_OPTION, "facts", "rdma-server %s of %s does not know --%s",
+			facts_shown(facts, "version"), host, limit->option);
+	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+		HOST_NO_OPTION, limit->verbs, "--%s %lu: the %s of %s of %s is %ld", limit->option,
+		limit->wanted, limit->verbs, facts_shown(facts, "device"), host, most);
+}
+
+static int check_limit(struct measurement *measurement, const struct option_limit *limit)
+{
+	return check_end(measurement, limit, true) ||
+			       (limit->there && check_end(measurement, limit, false))
+		       ? -1
+		       : 0;
+}
+
+int support_check(struct measurement *measurement)
+{
+	const struct options_measure *measure = &measurement->options->measure;
+	/* The server answers in a latency test. */
+	bool posts = measure->bidirectional || measure->latency;
+	const struct option_limit copied = {.option = "inline",
+		.name = "inline",
+		.verbs = "max_inline_data",
+		.wanted = measure->inline_below ? measure->inline_below - 1 : 0,
+		.there = posts};
+
+	if (check_operation(measurement))
+		return -1;
+	return copied.wanted && check_limit(measurement, &copied) ? -1 : 0;
+}
