@@ -1,7 +1,8 @@
 # Common functions of the tests on one host, which run inside a guest of scripts/vm, as root, from the
 # top of the tree. PAIR_BIN is the folder of the programs under test, and PAIR_BUILD the folder of
 # their variants that corrupt data; set both to test another build (sanitizers). PAIR_PEERS is the
-# build folder of the test peers. PAIR_SCALE divides the numbers of clients.
+# build folder of the test peers. PAIR_SCALE is 1 for a build without sanitizers; it and PAIR_FEWER divide
+# the numbers of clients.
 #
 # Tests wait for lines and states. The deadline is long, because only a failing test reaches it. An
 # emulated guest takes 10 ms to start the smallest program, a hundred times as long as a shell
@@ -24,6 +25,7 @@ PAIR_BIN=${PAIR_BIN:-.}
 PAIR_BUILD=${PAIR_BUILD:-build}
 PAIR_PEERS=${PAIR_PEERS:-$PAIR_BUILD}
 PAIR_SCALE=${PAIR_SCALE:-1}
+FEWER=$((PAIR_SCALE > ${PAIR_FEWER:-1} ? PAIR_SCALE : ${PAIR_FEWER:-1}))
 WAIT_SECONDS=60
 
 # What a program says if the other one refuses its connection: iWARP's connection manager reports

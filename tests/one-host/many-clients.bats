@@ -24,10 +24,8 @@ has_not_grown() {
 	done
 	wait_until count "$LOG" '^peer disconnected.$' 10
 	before=$(state) memory=$(resident)
-	for i in $(seq $((490 / PAIR_SCALE))); do
-		"$PAIR_BIN/rdma-client" read "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" ||
-			fail "client $i: $(cat "$OUT" "$ERR")"
-	done
+	generate_load read "$ADDRESS" "$PORT" $((490 / FEWER)) 1 >"$OUT"
+	has "$OUT" "^$((490 / FEWER)) verified, 0 failed\$"
 	wait_until state_is "$before" || fail "before $before, after $(state)"
 	has_not_grown "$memory"
 	stop_server
@@ -36,7 +34,7 @@ has_not_grown() {
 
 @test "100 clients at once" {
 	start_server --timeout 60 any
-	local i n=$((100 / PAIR_SCALE)) pid modes=(write read)
+	local i n=$((100 / FEWER)) pid modes=(write read)
 	for i in $(seq "$n"); do
 		"$PAIR_BIN/rdma-client" --timeout 60 "${modes[i % 2]}" "$ADDRESS" "$PORT" \
 			>"$DIR/client.$i" 2>&1 &
@@ -57,12 +55,12 @@ has_not_grown() {
 	wait_until no_clients
 	local before memory
 	before=$(state)
-	generate_load read "$ADDRESS" "$PORT" $((1000 / PAIR_SCALE)) $((1000 / PAIR_SCALE)) >"$OUT"
-	has "$OUT" "^$((1000 / PAIR_SCALE)) verified, 0 failed\$"
+	generate_load read "$ADDRESS" "$PORT" $((1000 / FEWER)) $((1000 / FEWER)) >"$OUT"
+	has "$OUT" "^$((1000 / FEWER)) verified, 0 failed\$"
 	wait_until state_is "$before"
 	memory=$(resident)
-	generate_load write "$ADDRESS" "$PORT" $((2000 / PAIR_SCALE)) 20 >"$OUT"
-	has "$OUT" "^$((2000 / PAIR_SCALE)) verified, 0 failed\$"
+	generate_load write "$ADDRESS" "$PORT" $((2000 / FEWER)) 20 >"$OUT"
+	has "$OUT" "^$((2000 / FEWER)) verified, 0 failed\$"
 	wait_until state_is "$before"
 	has_not_grown "$memory"
 	stop_server
@@ -71,7 +69,7 @@ has_not_grown() {
 
 @test "SIGTERM under load: running exchanges finish, new clients are refused" {
 	start_server --timeout 60 any
-	generate_load write "$ADDRESS" "$PORT" $((600 / PAIR_SCALE)) 20 >"$OUT" 2>"$ERR" &
+	generate_load write "$ADDRESS" "$PORT" $((600 / FEWER)) 20 >"$OUT" 2>"$ERR" &
 	PEER=$!
 	wait_until enough_served
 	stop_server
@@ -81,7 +79,7 @@ has_not_grown() {
 	is_empty "$ERRORS"
 }
 
-enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / PAIR_SCALE)) ]; }
+enough_served() { [ "$(grep -c 'peer disconnected' "$LOG")" -ge $((100 / FEWER)) ]; }
 
 @test "an idle connection uses no CPU time at either end" {
 	listening_peer -- get say:here pause

@@ -40,6 +40,7 @@ exchange_sizes() {
 	exchange_sizes 0 1 1024 1025 4095 4096 4097 32767 32768 32769 65535 65537 200000
 }
 
+# bats test_tags=slow
 @test "sizes around chunk, ring and buffer with the default ring and chunk" {
 	RING_OPTIONS=()
 	exchange_sizes 0 65536 65537 2097151 2097152 2097153 5000000

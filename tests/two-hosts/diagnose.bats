@@ -93,6 +93,7 @@ repair_and_diagnose() {
 	repair_and_diagnose
 }
 
+# bats test_tags=slow
 @test "1,400-byte MTU at this host" {
 	start_far_server any
 	ip link set "$VM_INTERFACE" mtu 1400

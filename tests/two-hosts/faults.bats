@@ -53,12 +53,17 @@ disturbed() {
 	stop_on_host1 server
 }
 
+# bats test_tags=slow
 @test "1 % loss" { disturbed loss 1%; }
 @test "10 % loss" { disturbed loss 10%; }
+# bats test_tags=slow
 @test "50 ms delay in each direction" { disturbed delay 50ms; }
 @test "1 % of the packets reordered" { disturbed delay 5ms reorder 99%; }
+# bats test_tags=slow
 @test "1 % of the packets with a flipped bit" { disturbed corrupt 1%; }
+# bats test_tags=slow
 @test "5 % of the packets duplicated" { disturbed duplicate 5%; }
+# bats test_tags=slow
 @test "a rate of 20 Mbit/s" { disturbed rate 20mbit; }
 @test "loss, delay, flipped bits and duplicates at once" {
 	disturbed loss 2% delay 10ms corrupt 0.5% duplicate 2%

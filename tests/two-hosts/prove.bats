@@ -61,6 +61,7 @@ valid() {
 prove_by_hand() { prove --no-ssh --exchanges 1 --clients 1 --size 10 "$HOST1"; }
 
 # The input of --serve must not end.
+# bats test_tags=slow
 @test "prove: by hand on both hosts, every check passes; a server that does not listen is a failure, and is named" {
 	on_host1 'mkfifo /tmp/never'
 	start_on_host1 hand "bash -c 'exec <>/tmp/never scripts/prove --serve --programs $PAIR_BIN --size 10'"

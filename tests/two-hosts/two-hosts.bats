@@ -112,6 +112,7 @@ NOTICED='timed out waiting for MSG_DONE\|the peer stopped acknowledging'
 	[ ! -s "$FAR/server.err" ] || fail "$(cat "$FAR/server.err")"
 }
 
+# bats test_tags=slow
 @test "2 % loss and 20 ms delay in both directions: files in each direction and mode are verified" {
 	local mode folder=/tmp/streams
 	on_host1 "mkdir -p $folder/in && head -c 2000001 /dev/urandom >$folder/down"

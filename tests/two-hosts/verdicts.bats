@@ -283,17 +283,29 @@ has_sent() { [ "$(sent_packets)" -ge "$ENOUGH" ]; }
 	stop_on_host1 server
 }
 
-@test "a firewall that begins to drop packets during a measurement" {
-	local where command
-	start_far_server any
-	for where in there here; do
-		for command in 'bandwidth write' 'bandwidth read' 'latency write'; do
-			# shellcheck disable=SC2086 # several words
-			cut_while_moving $where $command --duration 100 --warm-up 0
-			exits_with 4 "${CLIENTS[0]}"
-			has "$ERR" 'the peer stopped acknowledging\|packets between the two hosts were lost\|the peer did not respond in time'
-			pass_all
-		done
+# measurements_cut WHERE COMMAND...: a firewall at that host begins to drop packets during each measurement.
+measurements_cut() {
+	local where=$1 command
+	for command in "${@:2}"; do
+		# shellcheck disable=SC2086 # several words
+		cut_while_moving "$where" $command --duration 100 --warm-up 0
+		exits_with 4 "${CLIENTS[0]}"
+		has "$ERR" 'the peer stopped acknowledging\|packets between the two hosts were lost\|the peer did not respond in time'
+		pass_all
 	done
+}
+
+@test "a firewall that begins to drop packets during a measurement" {
+	start_far_server any
+	measurements_cut there 'bandwidth write'
+	measurements_cut here 'latency write'
+	stop_on_host1 server
+}
+
+# bats test_tags=slow
+@test "a firewall of either host that begins to drop packets during each kind of measurement" {
+	start_far_server any
+	measurements_cut there 'bandwidth read' 'latency write'
+	measurements_cut here 'bandwidth write' 'bandwidth read'
 	stop_on_host1 server
 }
