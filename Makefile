@@ -140,7 +140,7 @@ $(peers:%=$(BUILD)/tests/one-host/%): $(BUILD)/%: $(BUILD)/%.o \
 damaging := damaging-server damaging-client
 $(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(BUILD)/rdma-%.o \
 		$(call objects,tests/one-host/damage.c) $(library)
-	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=pattern_fill
+	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=digester_add_prepared,--wrap=pattern_fill
 
 # A variant of the client that runs a command before a function of librdmacm.
 $(BUILD)/tests/one-host/hooked-client: $(BUILD)/rdma-client.o \
@@ -152,7 +152,7 @@ $(BUILD)/tests/compare/digest-speed: %: %.o $(library)
 	$(link)
 
 $(BUILD)/tests/compare/pipeline-speed: $(BUILD)/tests/compare/pipeline-speed.o $(library)
-	$(link) $(addprefix -Wl$(comma)--wrap=,digester_add holes_write memcpy read pread64 pwrite64 \
+	$(link) $(addprefix -Wl$(comma)--wrap=,digester_add digester_prepare digester_add_prepared holes_write memcpy read pread64 pwrite64 \
 		open64 openat64 close ftruncate64 fchmod futimens fsync syncfs)
 
 test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client) \

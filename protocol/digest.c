@@ -2,6 +2,7 @@
  * Digests: XXH3 (libxxhash) without a key, protocol/keyed-digest.h with a key. A digester belongs
  * to its creator; it wipes its copy of the key when it is freed.
  */
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,25 @@ void digester_add(struct digester *digester, const void *data, size_t size)
 		keyed_digester_add(&digester->keyed, data, size);
 	else
 		XXH3_128bits_update(digester->plain, data, size);
+}
+
+void digester_prepare(const struct digester *digester, uint64_t position, const void *data,
+	size_t size, struct digest_part *part)
+{
+	part->count = 0;
+	if (digester->has_key)
+		keyed_digester_hash(&digester->keyed, position, data, size, part);
+}
+
+void digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part)
+{
+	if (part->count == 0) {
+		digester_add(digester, data, size);
+		return;
+	}
+	keyed_digester_add_part(&digester->keyed, data, size, part);
+	sodium_memzero(part, sizeof(*part));
 }
 
 struct digest digester_result(const struct digester *digester, enum digest_use use)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/digest-part.h"
+
 #define DIGEST_SIZE 16
 
 struct digest {
@@ -56,6 +58,16 @@ struct digester *digester_copy(const struct digester *digester);
  */
 void digester_set_key(struct digester *digester, const uint8_t key[DIGEST_KEY_SIZE]);
 void digester_add(struct digester *digester, const void *data, size_t size);
+
+/*
+ * The same in two steps, for several threads. The first, which they take side by side, digests what
+ * it can of data before which there are `position` bytes; with a key, that is nearly everything.
+ * The second, when these bytes have been added, adds the data. Then the part is wiped.
+ */
+void digester_prepare(const struct digester *digester, uint64_t position, const void *data,
+	size_t size, struct digest_part *part);
+void digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part);
 
 /* Returns the digest of all data added so far. More data may follow. */
 struct digest digester_result(const struct digester *digester, enum digest_use use);

@@ -65,6 +65,41 @@ void keyed_digester_add(struct keyed_digester *digester, const void *data, size_
 	}
 }
 
+void keyed_digester_hash(const struct keyed_digester *digester, uint64_t position, const void *data,
+	size_t size, struct digest_part *part)
+{
+	const uint8_t *bytes = data;
+
+	part->before = (size_t)((BLOCK_SIZE - position % BLOCK_SIZE) % BLOCK_SIZE);
+	part->count = 0;
+	if (size < part->before)
+		return;
+	size -= part->before;
+	bytes += part->before;
+	while (size >= BLOCK_SIZE && part->count < DIGEST_PART_BLOCKS) {
+		crypto_onetimeauth(
+			part->hashes[part->count++], bytes, BLOCK_SIZE, digester->hash_key);
+		bytes += BLOCK_SIZE;
+		size -= BLOCK_SIZE;
+	}
+}
+
+void keyed_digester_add_part(struct keyed_digester *digester, const void *data, size_t size,
+	const struct digest_part *part)
+{
+	const uint8_t *bytes = data;
+	size_t hashed = part->count * BLOCK_SIZE;
+
+	if (part->count > 0) {
+		keyed_digester_add(digester, bytes, part->before);
+		crypto_generichash_update(
+			&digester->hashes, part->hashes[0], part->count * sizeof(part->hashes[0]));
+		bytes += part->before + hashed;
+		size -= part->before + hashed;
+	}
+	keyed_digester_add(digester, bytes, size);
+}
+
 void keyed_digester_result(
 	const struct keyed_digester *digester, uint8_t use, uint8_t digest[KEYED_DIGEST_SIZE])
 {

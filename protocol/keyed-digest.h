@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/digest-part.h"
+
 #define KEYED_DIGEST_SIZE     16
 #define KEYED_DIGEST_KEY_SIZE 32
 
@@ -30,6 +32,16 @@ void keyed_digester_init(struct keyed_digester *digester, const uint8_t key[KEYE
 void keyed_digester_wipe(struct keyed_digester *digester);
 
 void keyed_digester_add(struct keyed_digester *digester, const void *data, size_t size);
+
+/*
+ * The same in two steps, of which the first takes nearly all of the time: hashes the whole blocks
+ * of data before which there are `position` bytes, while other threads may use the digester; then,
+ * when these bytes have been added, adds the data. The caller wipes the part.
+ */
+void keyed_digester_hash(const struct keyed_digester *digester, uint64_t position, const void *data,
+	size_t size, struct digest_part *part);
+void keyed_digester_add_part(struct keyed_digester *digester, const void *data, size_t size,
+	const struct digest_part *part);
 
 /*
  * Computes the digest of all data added so far; more data may follow. Digests for different uses

@@ -54,8 +54,8 @@ struct sink {
 	uint8_t *copies;         /* if keyed: COPY_SIZE bytes for each worker */
 	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
 	pthread_mutex_t
-		taking; /* protects the next member and the digester while there are workers */
-	uint64_t size;  /* bytes taken from the ring and digested */
+		taking; /* of workers: for the next member and, without a key, the digester */
+	uint64_t size;  /* bytes taken from the ring */
 	bool there;     /* the whole file was already here */
 	bool left;      /* data stays that the next transfer resumes */
 	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
@@ -104,28 +104,20 @@ void sink_close(struct sink *sink)
 }
 
 /*
- * Digests the bytes. Returns those to write: the peer can still write to the ring, so a text,
- * which is displayed later, is copied first; with a keyed digest, all data is.
+ * Keeps the beginning of the data, which may be a text. Returns the bytes to digest and write: the
+ * peer can still write to the ring, so a text, which is displayed later, is copied first.
  */
-static const uint8_t *digest_bytes(struct sink *sink, const struct span *span, uint8_t *copy)
+static const uint8_t *keep_text(struct sink *sink, const struct span *span)
 {
 	size_t space = sink->size < SINK_TEXT_SIZE ? SINK_TEXT_SIZE - (size_t)sink->size : 0;
-	const uint8_t *bytes = span->start;
 
-	if (space > 0) {
-		memcpy(sink->text + sink->size, span->start,
-			span->size < space ? span->size : space);
-		if (span->size <= space)
-			bytes = sink->text + sink->size;
-	}
-	if (copy && bytes == span->start)
-		bytes = memcpy(copy, bytes, span->size);
-	digester_add(sink->digester, bytes, span->size);
-	sink->size += span->size;
-	return bytes;
+	if (space == 0)
+		return span->start;
+	memcpy(sink->text + sink->size, span->start, span->size < space ? span->size : space);
+	return span->size <= space ? sink->text + sink->size : span->start;
 }
 
-/* Data taken from the ring: where it belongs in the stream, and its bytes, digested. */
+/* Data taken from the ring: where it belongs in the stream, and its bytes. */
 struct taken {
 	uint64_t position;
 	const uint8_t *bytes;
@@ -133,10 +125,10 @@ struct taken {
 };
 
 /*
- * Takes the next data from the ring, at most this much, and digests it. The workers do that in
- * turn, so the digest is that of the stream.
+ * Takes the next data from the ring, at most this much. The workers do that in turn; without a key,
+ * they digest it as well, so the digest is that of the stream.
  */
-static enum ring_wait take(struct sink *sink, uint8_t *copy, size_t most, struct taken *taken)
+static enum ring_wait take(struct sink *sink, size_t most, struct taken *taken)
 {
 	enum ring_wait wait;
 	struct span span;
@@ -144,12 +136,38 @@ static enum ring_wait take(struct sink *sink, uint8_t *copy, size_t most, struct
 	pthread_mutex_lock(&sink->taking);
 	wait = ring_await_data_at(sink->ring, sink->size, most, &span);
 	if (wait == RING_READY) {
-		taken->position = sink->size;
-		taken->bytes = digest_bytes(sink, &span, copy);
-		taken->size = span.size;
+		*taken = (struct taken){sink->size, keep_text(sink, &span), span.size};
+		if (!sink->has_key)
+			digester_add(sink->digester, taken->bytes, taken->size);
+		sink->size += taken->size;
 	}
 	pthread_mutex_unlock(&sink->taking);
 	return wait;
+}
+
+/*
+ * With a key, data is written and digested as this copy of it. Side by side with other workers,
+ * digests as much as is possible without the data in front of it.
+ */
+static void copy_data(
+	struct sink *sink, struct taken *taken, uint8_t *copy, struct digest_part *part)
+{
+	taken->bytes = memcpy(copy, taken->bytes, taken->size);
+	if (sink->workers > 1)
+		digester_prepare(sink->digester, sink->start + taken->position, taken->bytes,
+			taken->size, part);
+}
+
+/* Finishes data in its turn: everything in front of it is. Returns 0 or -errno of the output. */
+static int finish_data(struct sink *sink, const struct taken *taken, bool written, int error)
+{
+	if (error)
+		return output_file_refuse(sink->file, error, sink->why);
+	if (written)
+		output_file_advance(sink->file, taken->size);
+	else if (sink->file)
+		return output_file_write(sink->file, taken->bytes, taken->size, sink->why);
+	return 0;
 }
 
 /*
@@ -162,22 +180,21 @@ static void write_blocks(void *argument, unsigned int number)
 	uint8_t *copy = sink->copies ? sink->copies + number * COPY_SIZE : NULL;
 	size_t most = copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
 	bool blocks = sink->file && output_file_takes_blocks(sink->file);
+	struct digest_part part = {0};
 	struct taken taken;
 	int error = 0;
 
-	while (take(sink, copy, most, &taken) == RING_READY) {
+	while (take(sink, most, &taken) == RING_READY) {
+		if (copy)
+			copy_data(sink, &taken, copy, &part);
 		if (blocks)
 			error = output_file_write_at(
 				sink->file, taken.bytes, taken.size, sink->start + taken.position);
 		if (ring_await_freed(sink->ring, taken.position) != RING_READY)
 			return;
-		if (error)
-			sink->error = output_file_refuse(sink->file, error, sink->why);
-		else if (blocks)
-			output_file_advance(sink->file, taken.size);
-		else if (sink->file)
-			sink->error =
-				output_file_write(sink->file, taken.bytes, taken.size, sink->why);
+		if (sink->has_key)
+			digester_add_prepared(sink->digester, taken.bytes, taken.size, &part);
+		sink->error = finish_data(sink, &taken, blocks, error);
 		if (sink->error) { /* the first one in the stream; ends all other workers */
 			ring_stop(sink->ring);
 			return;

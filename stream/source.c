@@ -282,16 +282,15 @@ static ssize_t read_once(struct source *source, const struct span *space, uint64
 }
 
 /*
- * Takes note of bytes that were read to the place of the next position, and wakes the CQ thread:
- * not after every read, but before no thread can read on.
+ * Takes note of digested bytes that were read to the place of the next position, and wakes the CQ
+ * thread: not after every read, but before no thread can read on.
  */
-static void add_bytes(struct source *source, const uint8_t *bytes, size_t size)
+static void add_bytes(struct source *source, size_t size)
 {
 	const struct worker_listener *listener = source->worker.listener;
 	struct pollfd input = {.fd = source->descriptor, .events = POLLIN};
 	struct ring_level level;
 
-	digester_add(source->digester, bytes, size);
 	ring_fill(source->ring, size);
 	level = ring_level(source->ring);
 	if (level.filled - source->woken >= (uint64_t)READS_PER_WAKEUP * source->most ||
@@ -365,7 +364,8 @@ static int read_stream(struct source *source)
 		got = read_once(source, &space, position);
 		if (got <= 0)
 			return (int)got;
-		add_bytes(source, space.start, (size_t)got);
+		digester_add(source->digester, space.start, (size_t)got);
+		add_bytes(source, (size_t)got);
 		position += (uint64_t)got;
 	}
 	return 0;
@@ -427,21 +427,25 @@ static void fail_block(struct source *source, int error)
 static void read_blocks(void *argument, unsigned int number)
 {
 	struct source *source = argument;
+	struct digest_part part = {0};
 	struct span block;
-	uint64_t position;
+	uint64_t position, start;
 	int error;
 
 	(void)number;
 	while (claim_block(source, &block, &position)) {
-		error = read_block(
-			source, &block, source->offset + (off_t)(source->start + position));
+		start = source->start + position;
+		error = read_block(source, &block, source->offset + (off_t)start);
+		if (!error && source->workers > 1)
+			digester_prepare(source->digester, start, block.start, block.size, &part);
 		if (ring_await_filled(source->ring, position) != RING_READY)
 			return;
 		if (error) {
 			fail_block(source, error);
 			return;
 		}
-		add_bytes(source, block.start, block.size);
+		digester_add_prepared(source->digester, block.start, block.size, &part);
+		add_bytes(source, block.size);
 	}
 }
 

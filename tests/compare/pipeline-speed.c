@@ -102,6 +102,14 @@ void *__real_memcpy(void *to, const void *from, size_t size);
 void *__wrap_memcpy(void *to, const void *from, size_t size);
 void __real_digester_add(struct digester *digester, const void *data, size_t size);
 void __wrap_digester_add(struct digester *digester, const void *data, size_t size);
+void __real_digester_prepare(const struct digester *digester, uint64_t position, const void *data,
+	size_t size, struct digest_part *part);
+void __wrap_digester_prepare(const struct digester *digester, uint64_t position, const void *data,
+	size_t size, struct digest_part *part);
+void __real_digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part);
+void __wrap_digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part);
 
 /* A caller without O_CREAT passes no mode; what is taken for it then is ignored. */
 int __wrap_open64(const char *path, int flags, mode_t mode)
@@ -139,6 +147,24 @@ void __wrap_digester_add(struct digester *digester, const void *data, size_t siz
 	enum stage before = enter(DIGEST);
 
 	__real_digester_add(digester, data, size);
+	enter(before);
+}
+
+void __wrap_digester_prepare(const struct digester *digester, uint64_t position, const void *data,
+	size_t size, struct digest_part *part)
+{
+	enum stage before = enter(DIGEST);
+
+	__real_digester_prepare(digester, position, data, size, part);
+	enter(before);
+}
+
+void __wrap_digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part)
+{
+	enum stage before = enter(DIGEST);
+
+	__real_digester_add_prepared(digester, data, size, part);
 	enter(before);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */

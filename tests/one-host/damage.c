@@ -28,6 +28,10 @@ void __real_pattern_fill(void *data, size_t size, uint64_t seed);
 void __wrap_pattern_fill(void *data, size_t size, uint64_t seed);
 void __real_digester_add(struct digester *digester, const void *data, size_t size);
 void __wrap_digester_add(struct digester *digester, const void *data, size_t size);
+void __real_digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part);
+void __wrap_digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part);
 
 /* Flips a bit at the offset in the variable if it is within these bytes, the first at `begin`. */
 static void damage_one(
@@ -63,17 +67,30 @@ struct digest __wrap_digest_of_keyed(
 	return digest;
 }
 
-void __wrap_digester_add(struct digester *digester, const void *data, size_t size)
+/* Damages digested data of a stream that is sent. */
+static void damage_stream(const void *data, size_t size)
 {
 	static _Thread_local unsigned long long position;
 	char thread[16] = "";
 
-	__real_digester_add(digester, data, size);
 	prctl(PR_GET_NAME, thread);
 	if (strcmp(thread, "source") != 0)
 		return;
 	damage(data, size, position);
 	position += size;
+}
+
+void __wrap_digester_add(struct digester *digester, const void *data, size_t size)
+{
+	__real_digester_add(digester, data, size);
+	damage_stream(data, size);
+}
+
+void __wrap_digester_add_prepared(
+	struct digester *digester, const void *data, size_t size, struct digest_part *part)
+{
+	__real_digester_add_prepared(digester, data, size, part);
+	damage_stream(data, size);
 }
 
 void __wrap_pattern_fill(void *data, size_t size, uint64_t seed)

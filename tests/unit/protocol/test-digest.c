@@ -164,6 +164,42 @@ static void pieces_may_be_empty(void **state)
 	digester_free(NULL);
 }
 
+/* Several threads digest parts of any size, which are added in their order. */
+static void parts_are_prepared(void **state)
+{
+	static const uint8_t key[DIGEST_KEY_SIZE] = {1, 2, 3};
+	static const size_t pieces[] = {
+		65536, 65535, 65537, 131072, 200000, DIGEST_PART_BLOCKS * 65536 + 70000};
+	static uint8_t data[(DIGEST_PART_BLOCKS + 5) * 65536 + 3];
+	struct digest wanted[2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 31 + i / 251);
+	wanted[0] = digest_of(data, sizeof(data));
+	wanted[1] = reference_digest(key, data, sizeof(data), DIGEST_STREAM);
+	for (size_t i = 0; i < 2 * sizeof(pieces) / sizeof(pieces[0]); i++) {
+		struct digester *digester = digester_new();
+		struct digest_part part = {0};
+		struct digest digest;
+		size_t piece = pieces[i / 2], size;
+
+		assert_non_null(digester);
+		if (i % 2)
+			digester_set_key(digester, key);
+		for (size_t at = 0; at < sizeof(data); at += size) {
+			size = piece < sizeof(data) - at ? piece : sizeof(data) - at;
+			if (at > 0) /* the first part is not prepared */
+				digester_prepare(digester, at, data + at, size, &part);
+			digester_add_prepared(digester, data + at, size, &part);
+			assert_true(at == 0 || part.count == 0);
+		}
+		digest = digester_result(digester, DIGEST_STREAM);
+		assert_true(digest_equal(&digest, &wanted[i % 2]));
+		digester_free(digester);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +210,7 @@ int main(void)
 		cmocka_unit_test(is_independent_of_the_piece_size),
 		cmocka_unit_test(a_key_selects_the_keyed_digest),
 		cmocka_unit_test(pieces_may_be_empty),
+		cmocka_unit_test(parts_are_prepared),
 		cmocka_unit_test(is_printed_in_canonical_order),
 	};
 
