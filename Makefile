@@ -153,7 +153,7 @@ $(BUILD)/tests/compare/digest-speed: %: %.o $(library)
 
 $(BUILD)/tests/compare/pipeline-speed: $(BUILD)/tests/compare/pipeline-speed.o $(library)
 	$(link) $(addprefix -Wl$(comma)--wrap=,digester_add digester_prepare digester_add_prepared holes_write memcpy read pread64 pwrite64 \
-		open64 openat64 close ftruncate64 fchmod futimens fsync syncfs)
+		open64 openat64 close ftruncate64 fchmod futimens fsync syncfs sync_file_range fallocate64)
 
 test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client) \
 	$(BUILD)/tests/compare/pipeline-speed

@@ -3,6 +3,7 @@
  * written. The caller owns the data and the file descriptor.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -62,15 +63,25 @@ static int write_at(int file, const uint8_t *bytes, size_t size, off_t offset)
 	return 0;
 }
 
-int holes_write(int file, const void *data, size_t size, off_t offset)
+/* Returns the storage of zeros. It may be needed for them if the file system cannot do that. */
+static void make_hole(const struct holes_file *file, size_t size, off_t offset)
+{
+	if (file->reserved)
+		fallocate(file->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+			(off_t)size);
+}
+
+int holes_write(const struct holes_file *file, const void *data, size_t size, off_t offset)
 {
 	const uint8_t *bytes = data;
 
 	while (size > 0) {
 		bool zero = false;
 		size_t length = run_length(bytes, size, offset, &zero);
-		int error = zero ? 0 : write_at(file, bytes, length, offset);
+		int error = zero ? 0 : write_at(file->file, bytes, length, offset);
 
+		if (zero)
+			make_hole(file, length, offset);
 		if (error)
 			return error;
 		bytes += length;

@@ -2,15 +2,22 @@
 #ifndef STREAM_HOLES_H
 #define STREAM_HOLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
+/* A regular file. */
+struct holes_file {
+	int file;      /* its descriptor, the caller's */
+	bool reserved; /* it has storage in advance: storage_reserve() */
+};
+
 /*
- * Writes size bytes at an offset where the regular file has not been written before. 4 KiB blocks
- * that are all zero are skipped and remain holes. The caller sets the file size at the end, because
- * a trailing hole leaves the file too short; ftruncate(2). Returns 0, or -errno after a partial
- * write.
+ * Writes size bytes at an offset where the file has not been written before. 4 KiB blocks that are
+ * all zero are skipped and remain holes, or become holes if the file has storage in advance. The
+ * caller sets the file size at the end, because a trailing hole leaves the file too short;
+ * ftruncate(2). Returns 0, or -errno after a partial write.
  */
-int holes_write(int file, const void *data, size_t size, off_t offset);
+int holes_write(const struct holes_file *file, const void *data, size_t size, off_t offset);
 
 #endif

@@ -34,8 +34,10 @@ struct output_file {
 	struct tree_output *tree; /* or NULL; it uses `directory` */
 	int directory;            /* of a regular file, O_PATH; -1: uses the writer */
 	int file;                 /* the hidden file, until it is committed */
+	bool reserved;            /* it has storage in advance */
 	int there;        /* the file of the final name, if it may be the same; otherwise -1 */
 	uint64_t total;   /* bytes of the whole file, if the transfer can resume; otherwise 0 */
+	uint64_t length;  /* bytes of the whole file, 0 if unknown */
 	uint64_t storage; /* bytes of storage that it needs, 0 if unknown */
 	off_t size;       /* bytes in the hidden file */
 	bool force;
@@ -45,6 +47,9 @@ struct output_file {
 	char hidden[FILE_NAME_MAX + 1]; /* "": renamed, or no hidden file */
 	char path[PATH_MAX];            /* as the user would name it; truncated if too long */
 };
+
+/* Storage is reserved for files of this size or more, in bytes. */
+#define RESERVED_MIN (UINT64_C(1) << 20)
 
 /* The kinds of --output. */
 enum kind {
@@ -127,6 +132,25 @@ static uint64_t cut_gaps(int hidden, uint64_t size)
 	return ftruncate(hidden, hole) ? size : (uint64_t)hole;
 }
 
+/*
+ * Reserves storage for what follows this many bytes, unless the file is sparse. The file is then
+ * not fragmented, and others cannot use up the storage while data arrives. Returns 0 or -errno.
+ */
+static int reserve(struct output_file *file, uint64_t size, char *why)
+{
+	char hint[STORAGE_HINT_SIZE] = "";
+	int error;
+
+	if (file->length < RESERVED_MIN || file->storage < file->length)
+		return 0;
+	error = storage_reserve(file->file, size, file->length, &file->reserved);
+	if (!error)
+		return 0;
+	if (error == -ENOSPC)
+		storage_check(file->directory, file->length - size, hint);
+	return refuse(file, error, hint, why);
+}
+
 /* Opens the hidden file. From then on, output_file_close() removes it. Returns 0 or -errno. */
 static int open_hidden(struct output_file *file, char *why)
 {
@@ -144,7 +168,10 @@ static int open_hidden(struct output_file *file, char *why)
 	file->size = (off_t)size;
 	if (file->storage > size)
 		error = storage_check(file->directory, file->storage - size, hint);
-	return error ? refuse(file, error, hint, why) : 0;
+	if (error)
+		return refuse(file, error, hint, why);
+	/* Of one that may be resumed, output_file_start() does it. */
+	return size > 0 ? 0 : reserve(file, 0, why);
 }
 
 /* Opens the file of the final name if it may be the one that the peer sends. */
@@ -306,6 +333,7 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	made->writer.descriptor = made->directory = made->file = made->there = -1;
 	made->force = options->force;
 	made->total = offer->total;
+	made->length = offer->length;
 	made->storage = offer->storage;
 	error = open_output(made, options->output, offer, stop_fd, why);
 	if (error) {
@@ -376,7 +404,7 @@ int output_file_start(struct output_file *file, uint64_t start, char why[OUTPUT_
 		error = -errno;
 	}
 	file->size = (off_t)start;
-	return error ? refuse(file, error, "", why) : 0;
+	return error ? refuse(file, error, "", why) : reserve(file, start, why);
 }
 
 unsigned long output_file_entries(const struct output_file *file)
@@ -415,7 +443,7 @@ int output_file_write(
 	if (!error && file->directory < 0)
 		error = writer_write(&file->writer, data, size);
 	else if (!error)
-		error = holes_write(file->file, data, size, file->size);
+		error = output_file_write_at(file, data, size, (uint64_t)file->size);
 	if (error)
 		return output_file_refuse(file, error, why);
 	output_file_advance(file, size);
@@ -430,12 +458,19 @@ bool output_file_takes_blocks(const struct output_file *file)
 int output_file_write_at(
 	const struct output_file *file, const void *data, size_t size, uint64_t position)
 {
-	return holes_write(file->file, data, size, (off_t)position);
+	const struct holes_file target = {.file = file->file, .reserved = file->reserved};
+
+	return holes_write(&target, data, size, (off_t)position);
 }
 
 void output_file_advance(struct output_file *file, uint64_t bytes)
 {
 	file->size += (off_t)bytes;
+}
+
+void output_file_write_back(const struct output_file *file, uint64_t position, size_t size)
+{
+	storage_write_back(file->file, position, size);
 }
 
 int output_file_refuse(struct output_file *file, int error, char why[OUTPUT_FILE_WHY_SIZE])

@@ -3,6 +3,7 @@
  *
  * A regular file appears under its name complete and verified, or not at all. Until then the data
  * is in a hidden file in the same directory (stream/hidden-file.h). Blocks of zeros become holes.
+ * For a file that is not sparse, storage is reserved first, if the file system can do that.
  * Without --force, an existing file is kept, even if it was created while the data arrived.
  *
  * A transfer can resume. If the size of the data is known, output_file_existing() returns data that
@@ -56,6 +57,7 @@ struct output_file_offer {
 	size_t size;
 	const char *fallback;           /* local name, if the peer gives none */
 	uint64_t total;                 /* bytes, if the transfer can resume; otherwise 0 */
+	uint64_t length;                /* bytes, if it is known; otherwise 0 */
 	uint64_t storage;               /* bytes of storage that the file needs, 0 if unknown */
 	bool tree;                      /* a tree stream (protocol/tree.h) instead of a file */
 	struct tree_progress *progress; /* of a tree stream, may be NULL; outlives the file */
@@ -135,6 +137,12 @@ int output_file_write_at(
 	const struct output_file *file, const void *data, size_t size, uint64_t position);
 void output_file_advance(struct output_file *file, uint64_t bytes);
 int output_file_refuse(struct output_file *file, int error, char why[OUTPUT_FILE_WHY_SIZE]);
+
+/*
+ * Starts to write data to the disk now and then, so that the sync at the end is short: called for
+ * each piece once everything up to it is written. Any thread, and several at a time.
+ */
+void output_file_write_back(const struct output_file *file, uint64_t position, size_t size);
 
 /*
  * Makes the verified data durable under its final name. Returns 0 or -errno: -EEXIST if the name

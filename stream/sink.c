@@ -202,6 +202,9 @@ static void write_blocks(void *argument, unsigned int number)
 		/* The CQ thread is woken when a part of the ring is free again. */
 		if (ring_free_to(sink->ring, taken.position + taken.size) && sink->threaded)
 			listener->moved(listener->about);
+		if (blocks)
+			output_file_write_back(
+				sink->file, sink->start + taken.position, taken.size);
 	}
 }
 
@@ -385,6 +388,7 @@ void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool r
 	sink->offer.fallback = sink->fallback;
 	snprintf(sink->fallback, sizeof(sink->fallback), "%s", offer->fallback);
 	sink->offer.total = resumes && knows_size ? sink->total : 0;
+	sink->offer.length = knows_size ? sink->total : 0;
 	ring_begin(sink->ring);
 }
 

@@ -1,6 +1,9 @@
 /* See stream/storage.h. It keeps no state. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 
 #include "base/units.h"
@@ -30,4 +33,28 @@ int storage_check(int directory, uint64_t needed, char hint[STORAGE_HINT_SIZE])
 	snprintf(hint, STORAGE_HINT_SIZE, " (%s needed, %s free)",
 		units_format(needed_text, needed), units_format(free_text, free));
 	return -ENOSPC;
+}
+
+int storage_reserve(int file, uint64_t start, uint64_t end, bool *reserved)
+{
+	struct statfs status;
+
+	*reserved = false;
+	/* A tmpfs would allocate every page now, before the data arrives. */
+	if (start >= end || fstatfs(file, &status) || status.f_type == TMPFS_MAGIC)
+		return 0;
+	if (fallocate(file, FALLOC_FL_KEEP_SIZE, (off_t)start, (off_t)(end - start)) == 0) {
+		*reserved = true;
+		return 0;
+	}
+	return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? -errno : 0;
+}
+
+void storage_write_back(int file, uint64_t start, uint64_t size)
+{
+	uint64_t first = start / STORAGE_PART, next = (start + size) / STORAGE_PART;
+
+	if (next > first)
+		sync_file_range(file, (off_t)(first * STORAGE_PART),
+			(off_t)((next - first) * STORAGE_PART), SYNC_FILE_RANGE_WRITE);
 }

@@ -2,6 +2,7 @@
 #ifndef STREAM_STORAGE_H
 #define STREAM_STORAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -17,5 +18,20 @@ uint64_t storage_of(const struct stat *status);
  * otherwise -ENOSPC with the two sizes in the hint, to be printed after the error. statvfs(3).
  */
 int storage_check(int directory, uint64_t needed, char hint[STORAGE_HINT_SIZE]);
+
+/*
+ * Reserves storage for these bytes of a regular file, which keeps its size, if the file system can
+ * do that quickly. Sets `reserved` if it did. Returns 0, or -errno if there is not enough: -ENOSPC,
+ * -EDQUOT, -EFBIG. fallocate(2).
+ */
+int storage_reserve(int file, uint64_t start, uint64_t end, bool *reserved);
+
+/*
+ * Starts to write the file's data to the disk when another STORAGE_PART of it is complete: called
+ * for each piece that follows those before it. Hardly waits; errors are those of fsync(2) at the
+ * end. sync_file_range(2).
+ */
+#define STORAGE_PART (UINT64_C(8) << 20)
+void storage_write_back(int file, uint64_t start, uint64_t size);
 
 #endif

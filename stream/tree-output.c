@@ -350,7 +350,8 @@ static ssize_t take_data(struct tree_output *output, const uint8_t *bytes, size_
 {
 	uint64_t left = output->entry.size - (uint64_t)output->position;
 	size_t most = size < left ? size : (size_t)left;
-	int error = holes_write(output->file, bytes, most, output->position);
+	int error = holes_write(
+		&(struct holes_file){.file = output->file}, bytes, most, output->position);
 
 	if (error)
 		return refuse(output, error, "", why);

@@ -85,10 +85,15 @@ WRAP(READ, ssize_t, read, (int file, void *to, size_t size), (file, to, size))
 WRAP(READ, ssize_t, pread64, (int file, void *to, size_t size, off_t at), (file, to, size, at))
 WRAP(WRITE, ssize_t, pwrite64, (int file, const void *from, size_t size, off_t at),
 	(file, from, size, at))
-WRAP(HOLES, int, holes_write, (int file, const void *from, size_t size, off_t at),
+WRAP(HOLES, int, holes_write,
+	(const struct holes_file *file, const void *from, size_t size, off_t at),
 	(file, from, size, at))
 WRAP(SYNC, int, fsync, (int file), (file))
 WRAP(SYNC, int, syncfs, (int file), (file))
+WRAP(SYNC, int, sync_file_range, (int file, off_t from, off_t size, unsigned int flags),
+	(file, from, size, flags))
+WRAP(NAMES, int, fallocate64, (int file, int mode, off_t from, off_t size),
+	(file, mode, from, size))
 WRAP(NAMES, int, close, (int file), (file))
 WRAP(NAMES, int, ftruncate64, (int file, off_t size), (file, size))
 WRAP(NAMES, int, fchmod, (int file, mode_t mode), (file, mode))

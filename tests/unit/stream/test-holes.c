@@ -50,8 +50,8 @@ static void check_round_trip(const uint8_t *data, size_t size, size_t piece)
 	int file = make_file();
 
 	for (size_t at = 0; at < size; at += piece)
-		assert_int_equal(holes_write(file, data + at, size - at < piece ? size - at : piece,
-					 (off_t)at),
+		assert_int_equal(holes_write(&(struct holes_file){.file = file}, data + at,
+					 size - at < piece ? size - at : piece, (off_t)at),
 			0);
 	assert_int_equal(ftruncate(file, (off_t)size), 0);
 	assert_int_equal(pread(file, back, sizeof(back), 0), size);
@@ -87,13 +87,13 @@ static void leaves_holes_for_blocks_of_zeros(void **state)
 
 	(void)state;
 	need_holes(file);
-	assert_int_equal(holes_write(file, data, sizeof(data), 0), 0);
+	assert_int_equal(holes_write(&(struct holes_file){.file = file}, data, sizeof(data), 0), 0);
 	assert_int_equal(ftruncate(file, MANY), 0);
 	assert_int_equal(blocks_of(file), 0);
 	/* 2 blocks of data, plus at most what the file system allocates together with them. */
 	data[0] = 1;
 	data[MANY - 1] = 1;
-	assert_int_equal(holes_write(file, data, sizeof(data), 0), 0);
+	assert_int_equal(holes_write(&(struct holes_file){.file = file}, data, sizeof(data), 0), 0);
 	assert_in_range(blocks_of(file), 1, MANY / 2 / 512);
 	close(file);
 }
@@ -106,7 +106,7 @@ static void reaches_beyond_4_gib(void **state)
 
 	(void)state;
 	need_holes(file);
-	assert_int_equal(holes_write(file, "hello", 5, far), 0);
+	assert_int_equal(holes_write(&(struct holes_file){.file = file}, "hello", 5, far), 0);
 	assert_int_equal(pread(file, back, 5, far), 5);
 	assert_memory_equal(back, "hello", 5);
 	assert_int_equal(lseek(file, 0, SEEK_END), far + 5);
@@ -118,9 +118,9 @@ static void reports_errors(void **state)
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	(void)state;
-	assert_int_equal(holes_write(full, "data", 4, 0), -ENOSPC);
+	assert_int_equal(holes_write(&(struct holes_file){.file = full}, "data", 4, 0), -ENOSPC);
 	close(full);
-	assert_int_equal(holes_write(-1, "data", 4, 0), -EBADF);
+	assert_int_equal(holes_write(&(struct holes_file){.file = -1}, "data", 4, 0), -EBADF);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,8 +24,15 @@
  * as usual. close() closes in any case.
  */
 static struct {
-	int renameat2, linkat, fsync, close;
+	int renameat2, linkat, fsync, close, fallocate;
 } faults;
+
+/* The calls of fallocate(), and its last range. */
+static struct {
+	unsigned int calls;
+	int mode;
+	off_t start, size;
+} allocated;
 
 static int fail_with(int error)
 {
@@ -52,6 +60,24 @@ int fsync(int descriptor)
 	return faults.fsync ? fail_with(faults.fsync) : (int)syscall(SYS_fsync, descriptor);
 }
 
+/* Succeeds on a tmpfs, too. */
+int fallocate64(int descriptor, int mode, off_t start, off_t size)
+{
+	(void)descriptor;
+	allocated.calls++;
+	allocated.mode = mode;
+	allocated.start = start;
+	allocated.size = size;
+	return faults.fallocate ? fail_with(faults.fallocate) : 0;
+}
+
+int fstatfs64(int descriptor, struct statfs64 *status)
+{
+	(void)descriptor;
+	memset(status, 0, sizeof(*status));
+	return 0;
+}
+
 int close(int descriptor)
 {
 	int result = (int)syscall(SYS_close, descriptor);
@@ -62,6 +88,7 @@ int close(int descriptor)
 static int set_up(void **state)
 {
 	memset(&faults, 0, sizeof(faults));
+	memset(&allocated, 0, sizeof(allocated));
 	return output_file_fixture_set_up(state);
 }
 
@@ -259,6 +286,63 @@ static void leaves_only_the_hidden_file_when_killed(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+static int open_sized(struct output_file **file, uint64_t length, uint64_t storage)
+{
+	static const struct output_file_options options = {.output = "file", .force = true};
+	const struct output_file_offer offer = {
+		.name = "", .fallback = "f", .length = length, .storage = storage};
+
+	return output_file_open(file, &options, &offer, -1, why);
+}
+
+static void reserves_storage(void **state)
+{
+	const uint64_t length = 3 << 20;
+	static const uint8_t zeros[8192];
+	struct output_file *file;
+
+	(void)state;
+	assert_int_equal(open_sized(&file, length, length), 0);
+	assert_int_equal(allocated.calls, 1);
+	assert_int_equal(allocated.mode, FALLOC_FL_KEEP_SIZE);
+	assert_int_equal(allocated.start, 0);
+	assert_int_equal(allocated.size, length);
+	/* Zeros need no storage: it is returned. */
+	assert_int_equal(output_file_write_at(file, zeros, sizeof(zeros), 4096), 0);
+	assert_int_equal(allocated.calls, 2);
+	assert_int_equal(allocated.mode, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE);
+	assert_int_equal(allocated.start, 4096);
+	assert_int_equal(allocated.size, sizeof(zeros));
+	output_file_close(file);
+	/* Neither of a sparse nor of a small file. */
+	assert_int_equal(open_sized(&file, length, length - 1), 0);
+	output_file_close(file);
+	assert_int_equal(open_sized(&file, 1000, 1000), 0);
+	output_file_close(file);
+	assert_int_equal(allocated.calls, 2);
+}
+
+static void cannot_reserve_storage(void **state)
+{
+	static const uint8_t zeros[4096];
+	struct output_file *file;
+
+	(void)state;
+	faults.fallocate = ENOSPC; /* somebody was faster */
+	assert_int_equal(open_sized(&file, 1 << 20, 1 << 20), -ENOSPC);
+	assert_string_equal(why, "cannot write file: No space left on device");
+	faults.fallocate = EDQUOT;
+	assert_int_equal(open_sized(&file, 1 << 20, 1 << 20), -EDQUOT);
+	assert_string_equal(why, "cannot write file: Disk quota exceeded");
+	assert_int_equal(count_entries(NULL), 0);
+	/* It is not needed. */
+	faults.fallocate = EOPNOTSUPP;
+	assert_int_equal(open_sized(&file, 1 << 20, 1 << 20), 0);
+	assert_int_equal(output_file_write_at(file, zeros, sizeof(zeros), 0), 0);
+	assert_int_equal(allocated.calls, 3);
+	output_file_close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +351,8 @@ int main(void)
 		TEST(is_stopped_while_it_waits),
 		TEST(reports_errors_of_closing),
 		TEST(reports_a_full_disk),
+		TEST(reserves_storage),
+		TEST(cannot_reserve_storage),
 		TEST(reports_an_inaccessible_directory),
 		TEST(leaves_only_the_hidden_file_when_killed),
 	};
