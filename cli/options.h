@@ -86,6 +86,8 @@ struct options_measure {
 	uint32_t threads;           /* each with its own connection */
 	uint32_t queue_pairs;       /* per connection */
 	uint32_t inline_below;      /* operations of fewer bytes are inline; 0: the default */
+	uint32_t signal_every;      /* operations for one completion; 0: those of one call */
+	uint32_t gathers;           /* pieces of an operation's local data; 0: one */
 	bool bidirectional, verify, histogram;
 	const char *plot; /* a picture; NULL: none */
 	bool csv;         /* print comma-separated values instead of text */

@@ -628,6 +628,29 @@ static uint64_t default_size(const struct options *options)
 	return options->measure.bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
 }
 
+/* Rejects options for work requests that the operation cannot have. */
+static enum options_result check_requests(struct options *options)
+{
+	const struct options_measure *measure = &options->measure;
+
+	if (options->operation->fetches && measure->inline_below)
+		return options_wrong(options,
+			"--inline cannot be combined with %s: only WRITEs and SENDs can be inline",
+			options->operation->name);
+	if (options->operation->atomic && measure->gathers)
+		return options_wrong(options, "--sge cannot be combined with %s: it is one piece",
+			options->operation->name);
+	if (measure->gathers > measure->smallest)
+		return options_wrong(options,
+			"--sge must be at most --size, %" PRIu64 ", not '%" PRIu32 "'",
+			measure->smallest, measure->gathers);
+	if (options->depth && measure->signal_every > options->depth)
+		return options_wrong(options,
+			"--signal-every must be at most --depth, %" PRIu32 ", not '%" PRIu32 "'",
+			options->depth, measure->signal_every);
+	return OPTIONS_RUN;
+}
+
 /* Rejects measurement options that are not valid together, and sets defaults. */
 static enum options_result check_measurement(struct options *options)
 {
@@ -651,10 +674,6 @@ static enum options_result check_measurement(struct options *options)
 		(measure->smallest != TEST_ATOMIC_SIZE || measure->largest != TEST_ATOMIC_SIZE))
 		return options_wrong(options, "%s always has %d bytes; --size must be %d",
 			options->operation->name, TEST_ATOMIC_SIZE, TEST_ATOMIC_SIZE);
-	if (options->operation->fetches && measure->inline_below)
-		return options_wrong(options,
-			"--inline cannot be combined with %s: only WRITEs and SENDs can be inline",
-			options->operation->name);
 	if (measure->smallest == 0)
 		measure->smallest = measure->largest = default_size(options);
 	if (options_measure_memory(measure) > COMMAND_REGION_MAX)
@@ -663,7 +682,7 @@ static enum options_result check_measurement(struct options *options)
 	if (!test_shape_is_possible(measure->queue_pairs, options->depth ? options->depth : 1))
 		return options_wrong(
 			options, "--qps times --depth must be at most %d", TEST_REQUESTS_MAX);
-	return OPTIONS_RUN;
+	return check_requests(options);
 }
 
 /* Rejects everything that has no effect on --watch. */

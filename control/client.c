@@ -26,8 +26,10 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 				? hello_shape(request->queue_pairs, request->depth)
 				: 0,
 		.timeout = request->timeout,
-		.mtu = request->kind == HELLO_MEASUREMENT ? hello_requests(request->inline_max, 1)
-							  : 0,
+		.mtu = request->kind == HELLO_MEASUREMENT
+			       ? hello_requests(request->inline_max,
+					 request->gathers ? request->gathers : 1)
+			       : 0,
 		.flags = HELLO_ANSWERS | HELLO_EXPLAINED |
 			 (request->bandwidth ? HELLO_BANDWIDTH : 0) |
 			 (request->worker ? HELLO_WORKER : 0) |
@@ -40,6 +42,7 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 	if (request->bandwidth)
 		control->ordering = request->ordering;
 	control->inline_max = request->inline_max;
+	control->gathers = request->gathers;
 	if (request->receives)
 		control->receives = request->depth + CONTROL_RECEIVES_BESIDES;
 	if (control_prepare(control, request->queue_pairs, request->depth)) {

@@ -63,15 +63,21 @@ void control_init(struct control *control, struct rdma_event_channel *events, st
 
 static int open_endpoint(struct control *control, uint32_t queue_pairs, uint32_t depth)
 {
-	const struct queue_size size = {
+	struct queue_size size = {
 		.sends = depth + CONTROL_SENDS,
 		.receives = CONTROL_RECEIVES + control->receives,
 		.inline_max = control->inline_max ? control->inline_max : INLINE_MAX,
 		.inline_exact = control->inline_max > 0,
+		.gathers = control->gathers,
 	};
+	uint32_t most;
 
 	if (device_open(&control->device, control->id->verbs, &control->failure))
 		return -1;
+	/* A device that has fewer says so in its facts. */
+	most = (uint32_t)control->device.attributes.max_sge;
+	if (size.gathers > most)
+		size.gathers = most;
 	return endpoint_open(&control->endpoint, control->id, &control->device, &size, queue_pairs,
 		&control->failure);
 }

@@ -86,7 +86,8 @@ struct control {
 	unsigned int kept_first, kept_count, kept_max;
 	uint32_t receives;   /* of a test, per queue pair; set before control_prepare() */
 	uint32_t inline_max; /* bytes of inline data, 0: by default; set before control_prepare() */
-	bool retired;        /* they are posted; the first CONTROL_RECEIVES are not posted again */
+	uint32_t gathers; /* pieces of a request's memory, 0: one; set before control_prepare() */
+	bool retired;     /* they are posted; the first CONTROL_RECEIVES are not posted again */
 	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
 	bool heard;              /* received a message */
 	uint64_t held_slot;

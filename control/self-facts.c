@@ -14,7 +14,7 @@
 #include "host/counters.h"
 #include "host/inventory.h"
 #include "host/sysfs.h"
-#include "protocol/test-operation.h"
+#include "protocol/test-parameters.h"
 #include "verbs/device-events.h"
 
 /*
@@ -136,7 +136,12 @@ static void add_operations(struct facts *facts, const struct device *device)
 /* Adds the limits of a measurement's options, as pairs of a word and a number. */
 static void add_test_limits(struct facts *facts, const struct control *control)
 {
-	facts_add(facts, "test limits", "inline %u", control->endpoint.pairs->size.inline_max);
+	const struct ibv_device_attr *device = &control->device.attributes;
+	bool in_order = !control->device.traits->completes_out_of_order;
+
+	facts_add(facts, "test limits", "inline %u sge %d sge-rd %d signal-every %d",
+		control->endpoint.pairs->size.inline_max, device->max_sge, device->max_sge_rd,
+		in_order ? TEST_DEPTH_MAX : 1);
 }
 
 static void add_limits(struct facts *facts, const struct inventory *inventory,

@@ -15,10 +15,20 @@
 /* Maximum bytes posted as one list, unless a single operation is larger. */
 #define LIST_BYTES (256U << 10)
 
+/*
+ * True if nothing signaled follows the last operations: without another one, no completion would
+ * account for them.
+ */
+static bool has_unsignaled(const struct perf_test *test, const struct test_queue_pair *queue_pair)
+{
+	return test->parameters.signal_every &&
+	       queue_pair->pair->last_signaled < queue_pair->pair->sends_posted;
+}
+
 /* True if no more operations will be posted on this queue pair. */
 static bool is_posted(const struct perf_test *test, const struct test_queue_pair *queue_pair)
 {
-	return test->stopped ||
+	return (test->stopped && !has_unsignaled(test, queue_pair)) ||
 	       (test->parameters.operations && queue_pair->posted == test->parameters.operations);
 }
 
@@ -34,8 +44,10 @@ static uint64_t capacity(const struct perf_test *test, const struct test_queue_p
 	const struct test_parameters *parameters = &test->parameters;
 	uint64_t count = parameters->depth - (queue_pair->posted - queue_pair->completed);
 
-	if (test->stopped)
+	if (test->stopped && !has_unsignaled(test, queue_pair))
 		return 0;
+	if (test->stopped && count > 1)
+		count = 1;
 	if (parameters->operations && count > parameters->operations - queue_pair->posted)
 		count = parameters->operations - queue_pair->posted;
 	if (is_limited(test) && count > queue_pair->allowed - queue_pair->posted)
@@ -54,26 +66,48 @@ static void make_data(struct perf_test *test, struct test_queue_pair *queue_pair
 			parameters->size, perf_test_seed(test, queue_pair, number, test->server));
 }
 
-/* Posts as many operations as allowed; the last is signaled. Returns their number, or -1. */
+/*
+ * True if there is reason to wait for a completion rather than to post a partial batch, which is
+ * not worth a call while other operations are in flight.
+ */
+static bool can_wait(const struct test_queue_pair *queue_pair)
+{
+	return queue_pair->posted > queue_pair->completed &&
+	       queue_pair_is_unacknowledged(queue_pair->pair);
+}
+
+/* True if the operation with this number is signaled; `last`: no other is posted with it. */
+static bool is_signaled(const struct perf_test *test, uint64_t number, bool last)
+{
+	const struct test_parameters *parameters = &test->parameters;
+
+	if (!parameters->signal_every)
+		return last;
+	return (number + 1) % parameters->signal_every == 0 || test->stopped ||
+	       number + 1 == parameters->operations;
+}
+
+/* Posts as many operations as allowed. Returns their number, or -1. */
 static int post_operations(struct perf_test *test, struct test_queue_pair *queue_pair)
 {
 	struct ibv_send_wr requests[PERF_TEST_LIST];
-	struct ibv_sge sges[PERF_TEST_LIST];
+	struct ibv_sge pieces[PERF_TEST_LIST][TEST_SGE_MAX];
 	uint64_t possible = capacity(test, queue_pair);
 	unsigned int count = possible < test->batch ? (unsigned int)possible : test->batch;
 
-	/* A partial batch is not worth a call while other operations are in flight. */
-	if (count == 0 || (count < test->batch && queue_pair->posted > queue_pair->completed &&
+	if (count == 0 || (count < test->batch && can_wait(queue_pair) &&
 				  queue_pair->posted + possible != test->parameters.operations))
 		return 0;
 	for (unsigned int i = 0; i < count; i++) {
-		make_data(test, queue_pair, queue_pair->posted + i);
-		perf_test_describe(
-			test, queue_pair, queue_pair->posted + i, &requests[i], &sges[i]);
-		requests[i].next = &requests[i + 1];
+		uint64_t number = queue_pair->posted + i;
+		bool last = i + 1 == count;
+
+		make_data(test, queue_pair, number);
+		perf_test_describe(test, queue_pair, number, &requests[i], pieces[i]);
+		if (is_signaled(test, number, last))
+			requests[i].send_flags |= IBV_SEND_SIGNALED;
+		requests[i].next = last ? NULL : &requests[i + 1];
 	}
-	requests[count - 1].next = NULL;
-	requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
 	if (perf_test_post(test, queue_pair, CONTROL_OPERATION, requests))
 		return -1;
 	queue_pair->posted += count;
@@ -253,9 +287,10 @@ static int take(struct perf_test *test, const struct completion *completion)
 							    : take_receive(test, completion);
 	if (completion->wc->status != IBV_WC_SUCCESS)
 		control_completion_failed(test->control, completion);
-	else if (completion->kind == CONTROL_OPERATION)
-		take_operations(
-			test, &test->queue_pairs[completion->pair->index], completion->sends);
+	else if (completion->kind == CONTROL_OPERATION || completion->sends > 1)
+		/* A message also completes the unsignaled operations before it. */
+		take_operations(test, &test->queue_pairs[completion->pair->index],
+			completion->sends - (completion->kind != CONTROL_OPERATION));
 	return 0;
 }
 

@@ -205,7 +205,7 @@ static int await_completion(struct perf_test *test, uint64_t number)
 
 /* The work request shared by all operations of a test, except for its number and signaling. */
 struct form {
-	struct ibv_sge sge;
+	struct ibv_sge pieces[TEST_SGE_MAX];
 	struct ibv_send_wr request;
 };
 
@@ -348,7 +348,7 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 
 	if (test->server && parameters->operation->fetches)
 		return parameters->wait == TEST_EVENT ? 0 : spin_for_end(test);
-	perf_test_describe(test, test->queue_pairs, 0, &form.request, &form.sge);
+	perf_test_describe(test, test->queue_pairs, 0, &form.request, form.pieces);
 	if (receives_use_up(test))
 		return -1;
 	if (test->server)

@@ -105,8 +105,11 @@ void parameters_choose(
 		.operations = measure->iterations,
 		.milliseconds = (uint32_t)measure->duration,
 		.inline_below = measure->inline_below,
+		.gathers = measure->gathers,
 	};
 	choose_depth(measurement, parameters);
+	parameters->signal_every = measure->signal_every < parameters->depth ? measure->signal_every
+									     : parameters->depth;
 }
 
 /* The RDMA MTU in bytes; if it is unknown, the smallest that exists. */

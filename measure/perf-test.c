@@ -120,21 +120,34 @@ static bool is_inline(const struct test_parameters *parameters, const struct que
 	return !parameters->operation->fetches && parameters->size <= pair->size.inline_max;
 }
 
+/* Divides an operation's slot into pieces. Returns their number. */
+static int divide(const struct test_parameters *parameters, uint64_t address, uint32_t key,
+	struct ibv_sge pieces[TEST_SGE_MAX])
+{
+	uint32_t count = parameters->gathers ? parameters->gathers : 1;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t from = (uint64_t)parameters->size * i / count;
+		uint64_t to = (uint64_t)parameters->size * (i + 1) / count;
+
+		pieces[i].addr = address + from;
+		pieces[i].length = (uint32_t)(to - from);
+		pieces[i].lkey = key;
+	}
+	return (int)count;
+}
+
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
-	uint64_t number, struct ibv_send_wr *request, struct ibv_sge *sge)
+	uint64_t number, struct ibv_send_wr *request, struct ibv_sge pieces[TEST_SGE_MAX])
 {
 	const struct test_parameters *parameters = &test->parameters;
 	const struct control *control = test->control;
 	uint64_t offset = perf_test_offset(test, queue_pair, number);
 
-	*sge = (struct ibv_sge){
-		.addr = (uintptr_t)control->private.start + offset,
-		.length = parameters->size,
-		.lkey = control->private.mr->lkey,
-	};
 	*request = (struct ibv_send_wr){
-		.sg_list = sge,
-		.num_sge = 1,
+		.sg_list = pieces,
+		.num_sge = divide(parameters, (uintptr_t)control->private.start + offset,
+			control->private.mr->lkey, pieces),
 		.opcode = opcode_of(parameters),
 		.send_flags = is_inline(parameters, queue_pair->pair) ? IBV_SEND_INLINE : 0,
 		.wr.rdma = {control->peer_address + offset, control->peer_rkey},

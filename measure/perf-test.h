@@ -148,11 +148,11 @@ int perf_test_check_due(struct perf_test *test, uint64_t now);
 int perf_test_check_idle(struct perf_test *test, deadline_t *deadline);
 
 /*
- * Fills in the work request of one operation, using the operation's slot. The caller decides
- * whether it is signaled. ibv_post_send(3).
+ * Fills in the work request of one operation and the pieces of its slot. The caller decides whether
+ * it is signaled. ibv_post_send(3).
  */
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
-	uint64_t number, struct ibv_send_wr *request, struct ibv_sge *sge);
+	uint64_t number, struct ibv_send_wr *request, struct ibv_sge pieces[TEST_SGE_MAX]);
 
 /* Sets what differs between the work requests of atomic operations. */
 void perf_test_number_atomic(const struct perf_test *test, const struct test_queue_pair *queue_pair,

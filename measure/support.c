@@ -63,6 +63,7 @@ static long limit_of(const struct facts *facts, const char *name)
 /* A limit of an option, and what it is called in the verbs. */
 struct option_limit {
 	const char *option, *name, *verbs;
+	const char *why; /* NULL: the limit is told */
 	unsigned long wanted;
 	bool there; /* the server needs it, too */
 };
@@ -79,31 +80,53 @@ static int check_end(struct measurement *measurement, const struct option_limit 
 		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 			HOST_NO_OPTION, "facts", "rdma-server %s of %s does not know --%s",
 			facts_shown(facts, "version"), host, limit->option);
+	if (limit->why)
+		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+			HOST_NO_OPTION, "facts", "--%s %lu: %s of %s %s", limit->option,
+			limit->wanted, facts_shown(facts, "device"), host, limit->why);
 	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 		HOST_NO_OPTION, limit->verbs, "--%s %lu: the %s of %s of %s is %ld", limit->option,
 		limit->wanted, limit->verbs, facts_shown(facts, "device"), host, most);
 }
 
-static int check_limit(struct measurement *measurement, const struct option_limit *limit)
+/* Checks the limits that the command line needs; one of 0 is not needed. */
+static int check_limits(
+	struct measurement *measurement, const struct option_limit *limits, size_t count)
 {
-	return check_end(measurement, limit, true) ||
-			       (limit->there && check_end(measurement, limit, false))
-		       ? -1
-		       : 0;
+	for (size_t i = 0; i < count; i++)
+		if (limits[i].wanted &&
+			(check_end(measurement, &limits[i], true) ||
+				(limits[i].there && check_end(measurement, &limits[i], false))))
+			return -1;
+	return 0;
 }
 
 int support_check(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
-	/* The server answers in a latency test. */
-	bool posts = measure->bidirectional || measure->latency;
-	const struct option_limit copied = {.option = "inline",
-		.name = "inline",
-		.verbs = "max_inline_data",
-		.wanted = measure->inline_below ? measure->inline_below - 1 : 0,
-		.there = posts};
+	bool fetches = measurement->options->operation->fetches;
+	/* In a latency test, the server answers. */
+	bool posts = measure->bidirectional || (measure->latency && !fetches);
+	const struct option_limit limits[] = {
+		{.option = "inline",
+			.name = "inline",
+			.verbs = "max_inline_data",
+			.wanted = measure->inline_below ? measure->inline_below - 1 : 0,
+			.there = posts},
+		{.option = "sge",
+			.name = fetches ? "sge-rd" : "sge",
+			.verbs = fetches ? "max_sge_rd" : "max_sge",
+			.wanted = measure->gathers,
+			.there = posts},
+		{.option = "signal-every",
+			.name = "signal-every",
+			.why = "completes operations out of order, so each is signaled",
+			.wanted = measure->signal_every,
+			.there = posts},
+	};
 
-	if (check_operation(measurement))
-		return -1;
-	return copied.wanted && check_limit(measurement, &copied) ? -1 : 0;
+	return check_operation(measurement) ||
+			       check_limits(measurement, limits, sizeof(limits) / sizeof(*limits))
+		       ? -1
+		       : 0;
 }

@@ -13,6 +13,7 @@ static bool posts(const struct perf_test *test, const struct test_parameters *pa
 
 bool test_run_can(const struct perf_test *test, const struct test_parameters *parameters)
 {
+	const struct queue_size *size = &test->control->endpoint.pairs->size;
 	uint64_t memory = test_parameters_memory(parameters);
 
 	if (parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
@@ -21,7 +22,8 @@ bool test_run_can(const struct perf_test *test, const struct test_parameters *pa
 	if (test_parameters_immediate(parameters) && !test->control->device.traits->immediate)
 		return false;
 	if (posts(test, parameters) &&
-		parameters->inline_below > test->control->endpoint.pairs->size.inline_max + 1)
+		(parameters->inline_below > size->inline_max + 1 ||
+			parameters->gathers > (size->gathers ? size->gathers : 1)))
 		return false;
 	if (parameters->operation->atomic && !device_has_atomics(&test->control->device))
 		return false;
@@ -37,6 +39,7 @@ static void begin_queue_pairs(struct perf_test *test)
 	for (uint32_t i = 0; i < parameters->queue_pairs; i++) {
 		struct test_queue_pair *queue_pair = &test->queue_pairs[i];
 
+		queue_pair->pair->signal_within = parameters->signal_every;
 		*queue_pair = (struct test_queue_pair){
 			.pair = queue_pair->pair,
 			.offset = (uint64_t)i * parameters->slots * parameters->size,

@@ -116,6 +116,7 @@ int test_threads_connect(struct test_threads *threads)
 		.depth = threads->depth,
 		.bandwidth = options->measure.bandwidth,
 		.receives = options->operation->receives,
+		.gathers = options->measure.gathers,
 		.inline_max = options->measure.inline_below ? options->measure.inline_below - 1 : 0,
 		.ordering = options->ordering,
 		.reads = READS,

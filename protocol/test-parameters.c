@@ -20,6 +20,8 @@ enum {
 	AT_OPERATIONS = 32,
 	AT_SEED = 40,
 	AT_INLINE = 48,
+	AT_SIGNAL_EVERY = 50,
+	AT_GATHERS = 52,
 };
 
 void test_parameters_encode(
@@ -39,6 +41,8 @@ void test_parameters_encode(
 	le_put64(buffer + AT_OPERATIONS, parameters->operations);
 	le_put64(buffer + AT_SEED, parameters->seed);
 	le_put16(buffer + AT_INLINE, (uint16_t)parameters->inline_below);
+	le_put16(buffer + AT_SIGNAL_EVERY, (uint16_t)parameters->signal_every);
+	le_put16(buffer + AT_GATHERS, (uint16_t)parameters->gathers);
 }
 
 bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
@@ -85,8 +89,6 @@ static bool suits(const struct test_parameters *parameters)
 {
 	if (!parameters->operation)
 		return false;
-	if (parameters->inline_below > (parameters->operation->fetches ? 0 : TEST_INLINE_MAX + 1))
-		return false;
 	if (!parameters->operation->atomic)
 		return true;
 	return parameters->size == TEST_ATOMIC_SIZE &&
@@ -94,12 +96,24 @@ static bool suits(const struct test_parameters *parameters)
 		       parameters->slots == parameters->depth);
 }
 
+/* True if work requests can be as the parameters say. */
+static bool has_possible_requests(const struct test_parameters *parameters)
+{
+	uint32_t pieces = parameters->operation->atomic ? 1 : TEST_SGE_MAX;
+
+	return parameters->inline_below <=
+		       (parameters->operation->fetches ? 0 : TEST_INLINE_MAX + 1) &&
+	       parameters->gathers <= pieces && parameters->gathers <= parameters->size &&
+	       parameters->signal_every <=
+		       (parameters->kind == TEST_LATENCY ? 0 : parameters->depth);
+}
+
 static bool is_possible(const struct test_parameters *parameters)
 {
 	return parameters->kind < TEST_KINDS && parameters->wait < TEST_WAITS &&
 	       parameters->direction <
 		       (parameters->kind == TEST_LATENCY ? TEST_BOTH : TEST_DIRECTIONS) &&
-	       suits(parameters) && parameters->size > 0 &&
+	       suits(parameters) && parameters->size > 0 && has_possible_requests(parameters) &&
 	       test_shape_is_possible(parameters->queue_pairs, parameters->depth) &&
 	       parameters->slots > 0 && parameters->slots <= parameters->depth &&
 	       (parameters->operations > 0 || parameters->milliseconds > 0);
@@ -125,6 +139,8 @@ int test_parameters_decode(struct test_parameters *parameters, const void *buffe
 		.operations = le_get64(bytes + AT_OPERATIONS),
 		.seed = le_get64(bytes + AT_SEED),
 		.inline_below = le_get16(bytes + AT_INLINE),
+		.signal_every = le_get16(bytes + AT_SIGNAL_EVERY),
+		.gathers = le_get16(bytes + AT_GATHERS),
 	};
 	return is_possible(parameters) ? 0 : -EPROTO;
 }

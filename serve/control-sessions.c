@@ -526,6 +526,7 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 	if (session->bandwidth)
 		session->control.ordering = session->settings->ordering;
 	session->control.inline_max = session->inline_max;
+	session->control.gathers = session->gathers;
 	session->control.answers = theirs->flags & HELLO_ANSWERS;
 	session->control.explains = theirs->flags & HELLO_EXPLAINED;
 	if (session->kind == HELLO_MEASUREMENT && (theirs->flags & HELLO_RECEIVES))

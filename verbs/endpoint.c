@@ -337,12 +337,14 @@ int queue_pair_post_receives(struct queue_pair *pair, uint64_t count)
 int queue_pair_post(struct queue_pair *pair, unsigned int kind, struct ibv_send_wr *first)
 {
 	uint64_t number = pair->sends_posted, signaled = pair->last_signaled;
+	uint32_t within =
+		pair->signal_within ? pair->signal_within : pair->size.sends / SIGNALED_PARTS;
 	struct ibv_send_wr *bad = NULL;
 	int error;
 
 	for (struct ibv_send_wr *request = first; request; request = request->next) {
 		request->wr_id = WR_ID(kind, pair->index, number);
-		if (++number - signaled >= pair->size.sends / SIGNALED_PARTS || pair->held)
+		if (++number - signaled >= within || pair->held)
 			request->send_flags |= IBV_SEND_SIGNALED;
 		if (request->send_flags & IBV_SEND_SIGNALED)
 			signaled = number;

@@ -64,6 +64,7 @@ struct queue_pair {
 	struct queue_size size;
 	uint64_t sends_posted, sends_completed;
 	uint64_t last_signaled; /* number of the last signaled send, plus 1 */
+	uint32_t signal_within; /* at least one of so many is signaled; 0: of a quarter of them */
 	struct held_completion
 		*held; /* if the device completes out of order: in a ring, by number */
 	unsigned int receives_posted; /* outstanding */
@@ -174,8 +175,9 @@ int queue_pair_post_receives(struct queue_pair *pair, uint64_t count);
 
 /*
  * Numbers and posts a list of work requests of the same kind; the caller fills in the rest of each
- * request. At least one request in every quarter of the send queue is signaled, so that entries
- * become free; if the device completes out of order, each request is signaled. Returns 0 or -errno;
+ * request. At least one request in every quarter of the send queue is signaled, or as the queue
+ * pair's signal_within says, so that entries become free; if the device completes out of order,
+ * each request is signaled. Returns 0 or -errno;
  * -ENOTCONN means that the connection has ended, for which rdmacm will report the cause.
  * ibv_post_send(3).
  */

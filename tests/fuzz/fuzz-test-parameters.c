@@ -27,6 +27,8 @@ static void check_parameters(const uint8_t *data, size_t size)
 	fuzz_check(parameters.slots > 0 && parameters.slots <= parameters.depth);
 	fuzz_check(parameters.inline_below <=
 		   (parameters.operation->fetches ? 0 : TEST_INLINE_MAX + 1));
+	fuzz_check(parameters.signal_every <= parameters.depth);
+	fuzz_check(parameters.gathers <= TEST_SGE_MAX && parameters.gathers <= parameters.size);
 	/* No product overflows. */
 	fuzz_check(test_parameters_memory(&parameters) / parameters.size ==
 		   (uint64_t)parameters.slots * parameters.queue_pairs);
@@ -36,7 +38,7 @@ static void check_parameters(const uint8_t *data, size_t size)
 	fuzz_check(memcmp(bytes, again, TEST_PARAMETERS_SIZE) == 0);
 	/* Except for the flags, which become 0 or 1, and ignored bytes. */
 	fuzz_check(memcmp(bytes, data, 4) == 0 && memcmp(bytes + 8, data + 8, 20) == 0);
-	fuzz_check(memcmp(bytes + 32, data + 32, 18) == 0);
+	fuzz_check(memcmp(bytes + 32, data + 32, 22) == 0);
 	fuzz_check(bytes[5] == data[5]);
 	for (size_t i = 4; i < 7; i += 2)
 		fuzz_check(bytes[i] == (data[i] == 1));

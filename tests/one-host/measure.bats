@@ -423,7 +423,7 @@ rnr() { iwarp || cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr
 most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" "$ERR"; }
 
 @test "options of operations: measured, and refused beyond the limits" {
-	local most
+	local most every=1 sge
 	start_server any
 	expect 3 client bandwidth write --inline 1024 "$ADDRESS" "$PORT"
 	has "$ERR" "an option is not supported at both ends (--inline 1024: the max_inline_data of $VM_DEVICE of this host is "
@@ -432,10 +432,32 @@ most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" 
 	expect 3 client latency send --inline $((most + 1)) "$ADDRESS" "$PORT"
 	for MODE in write send; do
 		document 0 latency --verify --inline "$most" --size "$most" --iterations 50
-		assert_json ".asked.inline_bytes == $most and .there.test_limits == \"inline $most\""
+		assert_json ".asked.inline_bytes == $most and (.there.test_limits | startswith(\"inline $most sge \"))"
 		document 0 bandwidth --verify --bidirectional --inline "$most" --size 1..1K --iterations 100
 		document 0 bandwidth --verify --inline 0 --size 8 --iterations 100
 	done
+	iwarp || every=16
+	sge=$(iwarp && echo 6 || echo 32)
+	for MODE in write send read; do
+		! iwarp || [ $MODE != read ] || continue
+		# shellcheck disable=SC2086 # several words
+		document 0 bandwidth --verify --size 32..64K --sge "$sge" --signal-every $every --iterations 200
+		assert_json ".asked.sge == $sge and .asked.signal_every == $every and all(.results[]; .here.operations == 200)"
+		document 0 bandwidth --bidirectional --signal-every $every --depth 17 --sge 3 --duration 0.3
+		document 0 latency --verify --size 32..4K --sge "$sge" --iterations 50
+	done
+	if iwarp; then
+		expect 3 client bandwidth write --sge 7 "$ADDRESS" "$PORT"
+		has "$ERR" "(--sge 7: the max_sge of $VM_DEVICE of this host is 6)"
+		expect 3 client latency read --sge 2 "$ADDRESS" "$PORT"
+		has "$ERR" "(--sge 2: the max_sge_rd of $VM_DEVICE of this host is 1)"
+		expect 3 client bandwidth send --signal-every 2 "$ADDRESS" "$PORT"
+		has "$ERR" "(--signal-every 2: $VM_DEVICE of this host completes operations out of order, so each is signaled)"
+	fi
+	expect 2 client bandwidth compare-swap --sge 2 "$ADDRESS" "$PORT"
+	has "$ERR" '--sge cannot be combined with compare-swap: it is one piece'
+	expect 2 client bandwidth write --sge 9 --size 8 "$ADDRESS" "$PORT"
+	expect 2 client bandwidth write --signal-every 9 --depth 8 "$ADDRESS" "$PORT"
 	expect 2 client bandwidth read --inline 8 "$ADDRESS" "$PORT"
 	has "$ERR" '--inline cannot be combined with read: only WRITEs and SENDs can be inline'
 	expect 2 client latency fetch-add --inline 8 "$ADDRESS" "$PORT"

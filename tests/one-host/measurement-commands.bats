@@ -111,6 +111,13 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	$READY begin:inline=65535
 	$READY begin:read:inline=1
 	$READY begin:both:inline=1025
+	$READY begin:signal=33
+	$READY begin:latency:signal=1
+	$READY begin:sge=33
+	$READY begin:sge=65
+	$READY begin:size=4:sge=5
+	$READY begin:both:sge=2
+	$READY begin:read=2:size=8:sge=2
 	command:region:large receive queue-pairs receive begin:size=1048577:slots=1
 	--shape 1:31 $READY begin:latency:depth=31
 	--shape 3:64 command:region receive queue-pairs:8 receive begin:qps=4

@@ -38,6 +38,8 @@ static const struct field {
 	{"ms", 24, 4},
 	{"ops", 32, 8},
 	{"inline", 48, 2},
+	{"signal", 50, 2},
+	{"sge", 52, 2},
 };
 
 static const struct field *field_named(const char *name, size_t length)

@@ -59,6 +59,8 @@ static const struct listed {
 	{"BL", "      --plot FILE "},
 	{"BL", "      --poll auto|spin|event "},
 	{"BL", "      --inline N "},
+	{"BL", "      --sge N "},
+	{"B", "      --signal-every N "},
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},
 	{"BL", "      --size SIZE[..SIZE] "},
@@ -150,7 +152,7 @@ static void help_fits_one_screen(void **state)
 		 * has options for its work requests.
 		 */
 		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 19
-							  : id == CLI_BANDWIDTH ? 1
+							  : id == CLI_BANDWIDTH ? 3
 										: 0));
 	}
 }

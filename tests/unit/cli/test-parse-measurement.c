@@ -77,6 +77,10 @@ static const struct right {
 	{{"bandwidth", "--depth", "1024", "--qps", "8"}, {BW, .queue_pairs = 8}, 1024},
 	{{"bandwidth", "--inline", "0"}, {BW, .inline_below = 1}, 0},
 	{{"latency", "--inline", "1024"}, {LT, .inline_below = 1025}, 0},
+	{{"bandwidth", "--sge", "32"}, {BW, .gathers = 32}, 0},
+	{{"latency", "--sge", "8"}, {LT, .gathers = 8}, 0},
+	{{"bandwidth", "--signal-every", "1024"}, {BW, .signal_every = 1024}, 0},
+	{{"bandwidth", "--signal-every", "9", "--depth", "9"}, {BW, .signal_every = 9}, 9},
 	{{"bandwidth", "--poll", "auto"}, {BW, .poll = POLL_AUTO}, 0},
 	{{"bandwidth", "--poll", "spin"}, {BW, .poll = POLL_SPIN}, 0},
 	{{"latency", "--poll", "event"}, {LT, .poll = POLL_EVENT}, 0},
@@ -108,6 +112,8 @@ static void assert_same(const struct options_measure *got, const struct options_
 	assert_int_equal(got->smallest, wanted->smallest ? wanted->smallest : usual);
 	assert_int_equal(got->largest, wanted->largest ? wanted->largest : usual);
 	assert_int_equal(got->inline_below, wanted->inline_below);
+	assert_int_equal(got->gathers, wanted->gathers);
+	assert_int_equal(got->signal_every, wanted->signal_every);
 	assert_int_equal(got->iterations, wanted->iterations);
 	if (wanted->iterations == 0)
 		assert_int_equal(got->duration, wanted->duration ? wanted->duration : 2000);
@@ -259,6 +265,14 @@ static const struct {
 	{{"bandwidth", "--qps", "9", "--depth", "1024"},
 		"--qps times --depth must be at most 8192"},
 	{{"bandwidth", "--inline", "1025"}, "--inline must be a number from 0 to 1024, not '1025'"},
+	{{"latency", "--sge", "9"}, "--sge must be at most --size, 8, not '9'"},
+	{{"bandwidth", "--size", "4..8K", "--sge", "5"},
+		"--sge must be at most --size, 4, not '5'"},
+	{{"bandwidth", "--sge", "33"}, "--sge must be a number from 1 to 32, not '33'"},
+	{{"bandwidth", "--sge", "0"}, "--sge must be a number from 1 to 32, not '0'"},
+	{{"bandwidth", "--signal-every", "9", "--depth", "8"},
+		"--signal-every must be at most --depth, 8, not '9'"},
+	{{"latency", "--signal-every", "2"}, "latency does not accept --signal-every" BANDWIDTH},
 	{{"write", "--inline", "8"}, "write does not accept --inline" BOTH},
 	{{"bandwidth", "--size", "2..8", "--size", "7"}, "--size is given twice"},
 	{{"bandwidth", "--qps", "2", "--size", "16M"}, "--size times --qps must be at most 16M"},

@@ -324,14 +324,31 @@ static void check_like_siw(struct fixture_qp *qp, const struct ibv_send_wr *requ
 	assert_true(qp->reading <= (unsigned int)perf_test_device.personality->reads_asked);
 }
 
+/* The pieces of a request as one, which they are in the program's memory. */
+static struct ibv_sge whole(const struct fixture_qp *qp, const struct ibv_send_wr *request)
+{
+	struct ibv_sge all = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
+
+	assert_true((unsigned int)request->num_sge <= qp->most_pieces);
+	for (int i = 1; i < request->num_sge; i++) {
+		const struct ibv_sge *piece = &request->sg_list[i];
+
+		/* A length of 0 is 2 GiB to some devices: rdma-core: set_data_seg() of mlx5. */
+		assert_true(all.length > 0 && piece->length > 0);
+		assert_int_equal(piece->addr, all.addr + all.length);
+		assert_int_equal(piece->lkey, all.lkey);
+		all.length += piece->length;
+	}
+	return all;
+}
+
 static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct ibv_send_wr **bad)
 {
 	struct fixture_qp *qp = (struct fixture_qp *)ibv_qp;
 
 	(void)bad;
 	pthread_mutex_lock(&perf_test_device.lock);
-	perf_test_device.lists +=
-		is_operation(request, request->num_sge ? request->sg_list->length : 0);
+	perf_test_device.lists += is_operation(request, whole(qp, request).length);
 	for (; request; request = request->next) {
 		struct fixture_send *send = &qp->sends[qp->posted % REQUESTS];
 		bool keeps =
@@ -350,7 +367,9 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 		check_like_siw(qp, request);
 		send->done = false;
 		send->request = *request;
-		send->piece = request->num_sge ? *request->sg_list : (struct ibv_sge){0};
+		send->piece = whole(qp, request);
+		if (is_operation(request, send->piece.length))
+			perf_test_device.pieces += (unsigned int)request->num_sge;
 		perf_test_device.operations += is_operation(request, send->piece.length);
 		perf_test_device.signaled += is_operation(request, send->piece.length) &&
 					     request->send_flags & IBV_SEND_SIGNALED;
@@ -405,6 +424,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 		    attributes->cap.max_recv_wr <= RECEIVES);
 	qp->most_receives = attributes->cap.max_recv_wr;
 	qp->most = attributes->cap.max_send_wr;
+	qp->most_pieces = attributes->cap.max_send_sge;
 	qp->qp.context = pd->context;
 	qp->qp.pd = pd;
 	qp->qp.send_cq = attributes->send_cq;
@@ -519,6 +539,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attrib
 	(void)context;
 	*attributes = (struct ibv_device_attr){
 		.vendor_id = perf_test_device.personality->vendor,
+		.max_sge = MAX_SGE,
 		.max_qp_rd_atom = perf_test_device.personality->reads_answered,
 		.max_qp_init_rd_atom = perf_test_device.personality->reads_asked,
 		.atomic_cap = perf_test_device.personality->transport == IBV_TRANSPORT_IWARP
@@ -721,7 +742,7 @@ void perf_test_device_start(const struct personality *personality)
 	context->device = &perf_test_device.device;
 	perf_test_device.seed = 1;
 	perf_test_device.resets = perf_test_device.timeouts = perf_test_device.reminders = 0;
-	perf_test_device.operations = perf_test_device.inlined = 0;
+	perf_test_device.operations = perf_test_device.inlined = perf_test_device.pieces = 0;
 	perf_test_device.send_size = perf_test_device.starved = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
 	perf_test_device.queue_pair_limit = 0;

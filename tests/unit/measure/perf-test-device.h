@@ -12,6 +12,7 @@
 #define RECEIVES        512
 #define COMPLETIONS     4096
 #define INLINE_MAX      32
+#define MAX_SGE         8
 
 /* Of the path that rdmacm resolved. */
 #define TRAFFIC_CLASS 104
@@ -46,6 +47,7 @@ struct fixture_qp {
 	unsigned int receives_posted, received;
 	struct fixture_send *sends;      /* ring of REQUESTS entries */
 	unsigned int posted, done, most; /* done: before the oldest that is outstanding */
+	unsigned int most_pieces;        /* of a send */
 	unsigned int reading;            /* outstanding READs */
 	bool unread;                     /* the peer has not read the first message */
 	bool broken;                     /* in the error state */
@@ -70,6 +72,7 @@ extern struct perf_test_device {
 	unsigned int seed;             /* for the execution order */
 	uint32_t send_size;            /* of the SENDs that are operations; 0: none is */
 	unsigned int operations, inlined, signaled;
+	unsigned int pieces;       /* of the operations */
 	unsigned int starved;      /* requests that found no receive */
 	unsigned int lists, polls; /* calls that posted operations; calls to ibv_poll_cq() */
 	unsigned int fault_after;

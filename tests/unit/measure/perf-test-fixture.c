@@ -25,6 +25,7 @@ static void start_end(struct perf_test_end *end, bool server, uint32_t count, ui
 		server ? SECRET_SERVER : SECRET_CLIENT);
 	end->control.stop_fd = eventfd(0, EFD_NONBLOCK);
 	end->control.receives = receives_count(depth);
+	end->control.gathers = MAX_SGE + 1; /* more than the device has */
 	assert_int_equal(control_prepare(&end->control, count, depth), 0);
 	perf_test_init(&end->test, &end->control, depth, server);
 	assert_int_equal(perf_test_make_queue_pairs(&end->test, count), 0);

@@ -38,9 +38,9 @@ static void only_latency_that_waits_or_must_uses_immediate_data(void **state)
 			.queue_pairs = {{.pair = &pair}},
 		};
 		struct ibv_send_wr request;
-		struct ibv_sge sge;
+		struct ibv_sge pieces[TEST_SGE_MAX];
 
-		perf_test_describe(&test, test.queue_pairs, 0, &request, &sge);
+		perf_test_describe(&test, test.queue_pairs, 0, &request, pieces);
 		assert_int_equal(request.opcode, cases[i].opcode);
 	}
 }

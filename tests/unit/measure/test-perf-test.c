@@ -696,6 +696,88 @@ static void answers_to_keepalives_are_bounded(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
+/* A client whose first message is not read in time writes 0 bytes, which is no operation. */
+static unsigned int reminders(const struct perf_test_fixture *fixture)
+{
+	uint64_t posted =
+		fixture->client.test.queue_pairs->posted + fixture->server.test.queue_pairs->posted;
+
+	return perf_test_device.operations - (unsigned int)posted;
+}
+
+/* Each operation has so many pieces, none of them empty, in both directions. */
+static void operations_are_gathered_from_pieces(void **state)
+{
+	static const uint32_t sizes[] = {8, 9, 15, 1000, 4096};
+
+	(void)state;
+	for (unsigned int kind = 0; kind < 2; kind++)
+		for (uint32_t pieces = 1; pieces <= MAX_SGE; pieces++)
+			for (size_t i = 0; i < COUNT(sizes); i++)
+				for (unsigned int reads = 0; reads < 2; reads++) {
+					struct test_parameters parameters =
+						parameters_of(reads, TEST_CLIENT, true);
+					struct perf_test_fixture fixture;
+
+					parameters.kind = (enum test_kind)kind;
+					parameters.slots = kind == TEST_LATENCY ? 1 : 8;
+					parameters.depth = 64;
+					parameters.size = sizes[i];
+					parameters.gathers = pieces;
+					histogram_init(&latency);
+					perf_test_fixture_start(&fixture, 1, 64);
+					assert_int_equal(perf_test_fixture_run(
+								 &fixture, &parameters, &latency),
+						0);
+					assert_int_equal(fixture.client.result.wrong +
+								 fixture.server.result.wrong,
+						0);
+					assert_int_equal(perf_test_device.pieces,
+						pieces * (perf_test_device.operations -
+								 reminders(&fixture)));
+					perf_test_fixture_stop(&fixture);
+				}
+}
+
+/* Completions account for all operations, whether the number or the time of them is limited. */
+static void one_completion_accounts_for_many_operations(void **state)
+{
+	static const uint32_t depths[] = {1, 2, 3, 8, 18, 64, 100};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(depths); i++)
+		for (uint32_t every = 1; every <= depths[i]; every = every * 2 + 1)
+			for (unsigned int kind = 0; kind < 16; kind++) {
+				struct test_parameters parameters =
+					parameters_of(kind & 1, TEST_CLIENT, kind & 2);
+				struct perf_test_fixture fixture;
+				unsigned int wanted = (OPERATIONS + every - 1) / every;
+
+				parameters.depth = depths[i];
+				parameters.slots = parameters.verify ? depths[i] : 1;
+				parameters.signal_every = every;
+				if (kind & 4)
+					parameters.operation = &test_operations[TEST_SEND];
+				if (kind & 8) {
+					parameters.operations = 0;
+					parameters.milliseconds = 2;
+				}
+				perf_test_fixture_start(&fixture, 1, depths[i]);
+				assert_int_equal(
+					perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+				assert_int_equal(
+					fixture.client.result.wrong + fixture.server.result.wrong,
+					0);
+				assert_int_equal(fixture.client.result.operations,
+					fixture.client.test.queue_pairs->posted);
+				if (!(kind & 8))
+					assert_int_equal(
+						perf_test_fixture_signaled() - reminders(&fixture),
+						wanted);
+				perf_test_fixture_stop(&fixture);
+			}
+}
+
 static void refuses_unsupported_parameters(void **state)
 {
 	struct test_parameters parameters = parameters_of(false, TEST_CLIENT, true);
@@ -726,6 +808,10 @@ static void refuses_unsupported_parameters(void **state)
 	parameters.direction = TEST_BOTH;
 	assert_false(test_run_can(test, &parameters));
 	parameters.inline_below = 33;
+	assert_true(test_run_can(test, &parameters));
+	parameters.gathers = MAX_SGE + 1;
+	assert_false(test_run_can(test, &parameters));
+	parameters.direction = TEST_CLIENT;
 	assert_true(test_run_can(test, &parameters));
 	perf_test_fixture_stop(&fixture);
 }
@@ -762,6 +848,8 @@ int main(void)
 		cmocka_unit_test(bandwidth_of_one_queue_pair),
 		cmocka_unit_test(bandwidth_of_several_queue_pairs),
 		cmocka_unit_test(small_writes_are_inline),
+		cmocka_unit_test(operations_are_gathered_from_pieces),
+		cmocka_unit_test(one_completion_accounts_for_many_operations),
 		cmocka_unit_test(a_time_limit_ends_a_run),
 		cmocka_unit_test(a_running_test_is_shown),
 		cmocka_unit_test(wrong_data_is_found),

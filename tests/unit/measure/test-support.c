@@ -23,7 +23,7 @@ static const struct facts able = {
 	.count = 3,
 	.facts = {{"device", "rxe0"},
 		{"operations", "write read fetch-add compare-swap send write-imm"},
-		{"test limits", "inline 512"}},
+		{"test limits", "inline 512 sge 32 sge-rd 30 signal-every 1024"}},
 };
 
 /* Checks the options against the ends. The evidence is NULL if they are supported. */
@@ -93,11 +93,38 @@ static void inline_data_needs_ends_that_send(void **state)
 	check(&options, &able, &less, "--inline 65: the max_inline_data of rxe0 of hostA is 64");
 }
 
+static void pieces_and_signals_have_limits(void **state)
+{
+	const struct facts iwarp =
+		facts_of("write read", "inline 80 sge 6 sge-rd 1 signal-every 1");
+	struct options options = options_of(TEST_WRITE, false);
+
+	(void)state;
+	options.measure.gathers = 32;
+	options.measure.signal_every = 1024;
+	check(&options, &able, &iwarp, NULL);
+	options.measure.bidirectional = true;
+	check(&options, &able, &iwarp, "--sge 32: the max_sge of rxe0 of hostA is 6");
+	options.measure.gathers = 6;
+	check(&options, &able, &iwarp,
+		"--signal-every 1024: rxe0 of hostA completes operations out of order, so each is "
+		"signaled");
+	options.measure.signal_every = 1;
+	check(&options, &iwarp, &iwarp, NULL);
+	options.operation = &test_operations[TEST_READ];
+	options.measure.gathers = 2;
+	check(&options, &iwarp, &able, "--sge 2: the max_sge_rd of rxe0 of this host is 1");
+	options = options_of(TEST_READ, true);
+	options.measure.gathers = 30;
+	check(&options, &able, &iwarp, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operations_need_both_ends),
 		cmocka_unit_test(inline_data_needs_ends_that_send),
+		cmocka_unit_test(pieces_and_signals_have_limits),
 	};
 
 	return cmocka_run_group_tests_name("support", tests, NULL, NULL);

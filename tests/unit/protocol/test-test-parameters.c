@@ -173,6 +173,12 @@ static void refuses_impossible_parameters(void **state)
 		{"no operations, but a time", 32, 8, 0, true},
 		{"any seed", 40, 8, 0, true},
 		{"inline data of READs", 48, 2, 1, false},
+		{"a signal for each operation", 50, 2, 1, true},
+		{"a signal for as many as the depth", 50, 2, 0x0203, true},
+		{"a signal for more than the depth", 50, 2, 0x0204, false},
+		{"32 pieces", 52, 2, TEST_SGE_MAX, true},
+		{"33 pieces", 52, 2, TEST_SGE_MAX + 1, false},
+		{"65535 pieces", 52, 2, UINT16_MAX, false},
 		{"ignored bytes", 56, 8, UINT64_MAX, true},
 	};
 
@@ -214,6 +220,45 @@ static void decodes_the_inline_size(void **state)
 			cases[i].possible ? 0 : -EPROTO);
 		if (cases[i].possible)
 			assert_int_equal(back.inline_below, cases[i].below);
+	}
+}
+
+/* Each piece has a byte, an atomic operation has one piece, and a latency test its own signals. */
+static void decodes_pieces_and_signals(void **state)
+{
+	static const struct {
+		enum test_operation_number number;
+		enum test_kind kind;
+		uint32_t size, gathers, signal_every;
+		bool possible;
+	} cases[] = {
+		{TEST_WRITE, TEST_BANDWIDTH, 8, 8, 7, true},
+		{TEST_WRITE, TEST_BANDWIDTH, 8, 9, 7, false},
+		{TEST_READ, TEST_LATENCY, 32, 32, 0, true},
+		{TEST_WRITE, TEST_LATENCY, 32, 0, 1, false},
+		{TEST_FETCH_ADD, TEST_BANDWIDTH, 8, 1, 4, true},
+		{TEST_COMPARE_SWAP, TEST_BANDWIDTH, 8, 2, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct test_parameters parameters = full, back;
+		uint8_t bytes[TEST_PARAMETERS_SIZE];
+
+		parameters.operation = &test_operations[cases[i].number];
+		parameters.kind = cases[i].kind;
+		parameters.direction = TEST_CLIENT;
+		parameters.verify = false;
+		parameters.size = cases[i].size;
+		parameters.gathers = cases[i].gathers;
+		parameters.signal_every = cases[i].signal_every;
+		test_parameters_encode(&parameters, bytes);
+		assert_int_equal(test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE),
+			cases[i].possible ? 0 : -EPROTO);
+		if (!cases[i].possible)
+			continue;
+		assert_int_equal(back.gathers, cases[i].gathers);
+		assert_int_equal(back.signal_every, cases[i].signal_every);
 	}
 }
 
@@ -351,6 +396,7 @@ int main(void)
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_parameters),
 		cmocka_unit_test(decodes_the_inline_size),
+		cmocka_unit_test(decodes_pieces_and_signals),
 		cmocka_unit_test(a_latency_test_has_one_direction),
 		cmocka_unit_test(requires_a_limit),
 		cmocka_unit_test(recognizes_possible_shapes),
