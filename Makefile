@@ -236,7 +236,7 @@ $(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-
 $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 	fixture.c pair.c))
 
-$(addprefix $(BUILD)/tests/unit/control/test-operation,s -end -table): $(call objects,$(apart))
+$(addprefix $(BUILD)/tests/unit/control/test-operation,s -end -links -table): $(call objects,$(apart))
 
 # These use a made-up host instead of host/locality.c.
 $(addprefix $(BUILD)/tests/unit/,exchange/test-locality measure/test-threads measure/test-personalities): \

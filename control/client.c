@@ -130,6 +130,7 @@ int control_client_admission(
 			"hello", "the server's hello does not match the request");
 	control->answers = theirs.flags & HELLO_ANSWERS;
 	control->tries = theirs.flags & HELLO_OPERATIONS;
+	control->links = theirs.flags & HELLO_LINKS;
 	handshake_receive_hello(&control->handshake, said->private_data);
 	return secret ? prove(control, deadline) : 0;
 }

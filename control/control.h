@@ -94,6 +94,7 @@ struct control {
 	bool answers;    /* the server answers the client's keepalives */
 	bool explains;   /* server only: the client understands COMMAND_ABORT */
 	bool tries;      /* client only: the server understands COMMAND_OPERATIONS */
+	bool links;      /* client only: the server understands COMMAND_OPERATIONS_LINK */
 	bool unanswered; /* client only: the last keepalive has not been answered */
 	bool connected, disconnected;
 	uint32_t commands;            /* number of commands sent by the client */

@@ -116,6 +116,21 @@ static int advance(struct operation_end *end, enum operation_queue queue, enum i
 	return error ? error_of(error) : 0;
 }
 
+bool operation_end_links(const struct operation_end *end)
+{
+	return !end->control->device.traits->own_queue_pairs;
+}
+
+static struct ibv_qp *create_queue_pair(
+	struct operation_end *end, enum operation_queue queue, struct ibv_qp_init_attr *attributes)
+{
+	struct rdma_cm_id *id = end->links.ids[queue];
+
+	if (!operation_end_links(end))
+		return ibv_create_qp(end->pd, attributes);
+	return rdma_create_qp(id, end->pd, attributes) ? NULL : id->qp;
+}
+
 int operation_end_add_queue(struct operation_end *end, enum operation_queue queue)
 {
 	const int most = end->control->device.attributes.max_sge;
@@ -142,17 +157,19 @@ int operation_end_add_queue(struct operation_end *end, enum operation_queue queu
 		wanted.srq = end->srq;
 	}
 	attributes = wanted;
-	qp = ibv_create_qp(end->pd, &attributes);
+	qp = create_queue_pair(end, queue, &attributes);
 	/* A device may have no inline data at all. */
 	if (!qp) {
 		attributes = wanted;
 		attributes.cap.max_inline_data = 0;
-		qp = ibv_create_qp(end->pd, &attributes);
+		qp = create_queue_pair(end, queue, &attributes);
 	}
 	if (!qp)
 		return error_of(errno);
 	end->queues[queue].qp = qp;
 	end->queues[queue].inline_max = attributes.cap.max_inline_data;
+	if (operation_end_links(end))
+		return 0;
 	/* Any number would do. InfiniBand specification, volume 1, 10.3.1. */
 	end->queues[queue].sequence = ~qp->qp_num & 0xffffff;
 	return advance(end, queue, IBV_QPS_INIT, 0);
@@ -328,6 +345,7 @@ void operation_end_close(struct operation_end *end)
 	/* Soft-RoCE's queue pair would wait for a window that is bound to it. */
 	if (end->window)
 		ibv_dealloc_mw(end->window);
+	operation_links_close(end);
 	for (size_t i = 0; i < OPERATION_QUEUES; i++)
 		if (end->queues[i].qp)
 			ibv_destroy_qp(end->queues[i].qp);

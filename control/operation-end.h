@@ -10,6 +10,7 @@
 #define CONTROL_OPERATION_END_H
 
 #include "control/control.h"
+#include "control/operation-links.h"
 #include "protocol/operations.h"
 
 /* Bytes that an operation moves, and of each operation's part of a region. */
@@ -30,8 +31,9 @@
 #define OPERATION_QKEY 0x72646d61
 
 struct operation_end {
-	struct control *control; /* the connection whose path the queue pairs follow */
-	bool passive;            /* the server */
+	struct control *control;      /* the connection whose path the queue pairs follow */
+	bool passive;                 /* the server */
+	struct operation_links links; /* where only rdmacm connects queue pairs */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
@@ -64,7 +66,13 @@ struct operation_end {
  */
 int operation_end_open(struct operation_end *end, struct control *control, bool passive);
 
-/* Creates this queue pair, if it does not exist. Returns 0 or -errno. ibv_create_qp(3). */
+/* True if only rdmacm connects the queue pairs, as operation-links.h describes: iWARP. */
+bool operation_end_links(const struct operation_end *end);
+
+/*
+ * Creates this queue pair, if it does not exist. Returns 0 or -errno. ibv_create_qp(3),
+ * rdma_create_qp(3).
+ */
 int operation_end_add_queue(struct operation_end *end, enum operation_queue queue);
 
 /*

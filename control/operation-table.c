@@ -383,7 +383,7 @@ static int post_datagrams(
 
 /*
  * A WRITE through the window; a SEND that invalidates it, which only windows of type 2 allow; and a
- * WRITE that must be refused.
+ * WRITE that must be refused. On iWARP, a WRITE completes before the other end refuses it.
  */
 static int post_window(
 	struct operation_end *end, enum operation operation, const struct operations_offer *theirs)
@@ -405,7 +405,7 @@ static int post_window(
 	error = operation_post(end, operation, queue, &write);
 	if (!error)
 		error = operation_post(end, operation, queue, &invalidate);
-	if (!error && theirs->window_type == 2)
+	if (!error && theirs->window_type == 2 && !operation_end_links(end))
 		error = operation_post(end, operation, queue, &write);
 	return error;
 }

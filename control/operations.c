@@ -13,6 +13,9 @@
 #define ROUND_MS   2500
 #define RECEIVE_MS 1000
 
+/* Until the connections of the operations are made, over iWARP. */
+#define LINK_MS 2000
+
 /* Calls that fail like this do not know the type of queue pair. */
 static bool is_unknown(int error)
 {
@@ -35,12 +38,11 @@ static void call_failed(struct operation_end *end, enum operation operation, int
 static void open_operation(struct operation_end *end, enum operation operation)
 {
 	const struct operation_row *row = &operation_rows[operation];
-	/* Over iWARP, only rdmacm connects queue pairs. */
-	bool possible = end->control->device.traits->own_queue_pairs;
-	enum operation_lack lack = possible ? row->lack(end) : LACK_IWARP;
+	enum operation_lack lack = row->lack(end);
 	int error;
 
-	if (lack == LACK_NOTHING) {
+	/* Over iWARP, it is created with its connection. */
+	if (lack == LACK_NOTHING && !operation_end_links(end)) {
 		error = operation_end_add_queue(end, row->queue);
 		if (error && row->without_queue != LACK_NOTHING && is_unknown(error)) {
 			lack = row->without_queue;
@@ -84,9 +86,10 @@ static uint32_t open_of(const struct operation_result results[OPERATIONS], uint3
 static void describe(const struct operation_end *end, struct operations_offer *offer)
 {
 	for (size_t i = 0; i < OPERATION_QUEUES; i++) {
-		if (!end->queues[i].qp)
+		if (!end->queues[i].qp && !end->links.port)
 			continue;
-		offer->queues[i].number = end->queues[i].qp->qp_num;
+		offer->queues[i].number =
+			end->links.port ? end->links.port : end->queues[i].qp->qp_num;
 		offer->queues[i].sequence = end->queues[i].sequence;
 	}
 	if (!end->passive || !end->memory.mr)
@@ -111,6 +114,8 @@ static int connect_queue(
 		return -ENOTCONN;
 	if (end->queues[queue].number_of_peer)
 		return 0;
+	if (operation_end_links(end))
+		return end->links.states[queue] == LINK_ESTABLISHED ? 0 : -ENOTCONN;
 	if (!theirs->queues[queue].number)
 		return -ENOTCONN;
 	return operation_end_connect(
@@ -135,21 +140,84 @@ static void prepare_operation(
 		end->results[operation].state = OPERATION_OK;
 }
 
+static void reply_with_offer(const struct operation_end *end, uint8_t reply[OPERATIONS_OFFER_SIZE])
+{
+	struct operations_offer ours = {0};
+
+	describe(end, &ours);
+	memcpy(ours.prepared, end->results, sizeof(ours.prepared));
+	operations_offer_encode(&ours, reply);
+}
+
+/* Starts to listen for the connections of the operations, which are prepared later. */
+static void await_links(struct operation_end *end, uint32_t wanted)
+{
+	int error = operation_links_listen(end);
+
+	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
+		if (!(open_of(end->results, wanted) & UINT32_C(1) << operation))
+			continue;
+		if (error)
+			operation_fails(end, operation, FAULT_CONNECT, -error);
+		else
+			end->results[operation].state = OPERATION_OK;
+	}
+}
+
 int operations_begin(struct operation_end *end, struct control *control, const char *text,
 	size_t size, uint8_t reply[OPERATIONS_OFFER_SIZE])
 {
-	struct operations_offer theirs, ours = {0};
+	struct operations_offer theirs;
 
 	operation_end_close(end);
 	if (operations_offer_decode(&theirs, text, size))
 		return -EPROTO;
 	open_end(end, control, true, theirs.wanted);
+	if (operation_end_links(end))
+		await_links(end, theirs.wanted);
 	for (enum operation operation = 0; operation < OPERATIONS; operation++)
 		if (open_of(end->results, theirs.wanted) & UINT32_C(1) << operation)
 			prepare_operation(end, operation, &theirs);
-	describe(end, &ours);
-	memcpy(ours.prepared, end->results, sizeof(ours.prepared));
-	operations_offer_encode(&ours, reply);
+	reply_with_offer(end, reply);
+	return 0;
+}
+
+/* The queue pairs of these operations, as bits. */
+static uint32_t queues_of(uint32_t operations)
+{
+	uint32_t queues = 0;
+
+	for (enum operation operation = 0; operation < OPERATIONS; operation++)
+		if (operations & UINT32_C(1) << operation)
+			queues |= UINT32_C(1) << operation_rows[operation].queue;
+	return queues;
+}
+
+int operations_link(struct operation_end *end, const char *text, size_t size,
+	uint8_t reply[OPERATIONS_OFFER_SIZE])
+{
+	static const struct operations_offer none;
+	struct operation_result theirs[OPERATIONS];
+	uint32_t wanted = 0, linked;
+
+	if (!end->links.port || operations_results_decode(theirs, text, size))
+		return -EPROTO;
+	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
+		if (end->results[operation].state == OPERATION_OK &&
+			theirs[operation].state == OPERATION_SKIPPED)
+			wanted |= UINT32_C(1) << operation;
+		end->results[operation] = (struct operation_result){0};
+	}
+	linked = operation_links_accept(end, queues_of(wanted), deadline_in(LINK_MS));
+	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
+		if (!(wanted & UINT32_C(1) << operation))
+			continue;
+		if (linked & UINT32_C(1) << operation_rows[operation].queue)
+			prepare_operation(end, operation, &none);
+		else
+			operation_fails(end, operation, FAULT_CONNECT, 0);
+	}
+	reply_with_offer(end, reply);
 	return 0;
 }
 
@@ -167,9 +235,11 @@ static void judge_arrived(struct operation_end *end, enum operation operation)
 {
 	const struct operation_row *row = &operation_rows[operation];
 
+	/* On iWARP, a SEND completes before it has arrived. */
 	end->results[operation] = (struct operation_result){.state = OPERATION_OK};
 	if (end->counts[operation].received < row->receives)
-		operation_fails(end, operation, FAULT_MISSING, 0);
+		operation_fails(
+			end, operation, operation_end_links(end) ? FAULT_LATE : FAULT_MISSING, 0);
 	else if (row->judge_there)
 		row->judge_there(end, operation);
 }
@@ -308,22 +378,30 @@ static int command(struct control *control, enum command_type type, const uint8_
 	return control_client_command(control, &command, reply, deadline);
 }
 
+/* Sends a command whose reply is the server's offer. Returns 0, or -1 with the failure recorded. */
+static int take_offer(struct operation_end *end, enum command_type type, const uint8_t *text,
+	uint16_t size, struct operations_offer *theirs, deadline_t deadline)
+{
+	struct command reply;
+
+	if (command(end->control, type, text, size, &reply, deadline))
+		return -1;
+	if (operations_offer_decode(theirs, reply.text, reply.text_size))
+		return failure_protocol(&end->control->failure, "operations_offer_decode",
+			"the peer sent a malformed offer of operations");
+	return 0;
+}
+
 /* Exchanges the offers. Returns 0, or -1 with the failure recorded. */
 static int exchange_offers(struct operation_end *end, uint32_t wanted,
 	struct operations_offer *theirs, deadline_t deadline)
 {
 	struct operations_offer ours = {.wanted = wanted};
 	uint8_t text[OPERATIONS_OFFER_SIZE];
-	struct command reply;
 
 	describe(end, &ours);
 	operations_offer_encode(&ours, text);
-	if (command(end->control, COMMAND_OPERATIONS, text, sizeof(text), &reply, deadline))
-		return -1;
-	if (operations_offer_decode(theirs, reply.text, reply.text_size))
-		return failure_protocol(&end->control->failure, "operations_offer_decode",
-			"the peer sent a malformed offer of operations");
-	return 0;
+	return take_offer(end, COMMAND_OPERATIONS, text, sizeof(text), theirs, deadline);
 }
 
 /*
@@ -366,11 +444,65 @@ static int exchange_results(struct operation_end *end, deadline_t deadline)
 	return 0;
 }
 
+/* Records for the open operations on these queue pairs, as bits, that they are not connected. */
+static void fail_links(struct operation_end *end, uint32_t queues, uint32_t wanted, int error)
+{
+	for (enum operation operation = 0; operation < OPERATIONS; operation++)
+		if ((open_of(end->results, wanted) & UINT32_C(1) << operation) &&
+			(queues & UINT32_C(1) << operation_rows[operation].queue))
+			operation_fails(end, operation, FAULT_CONNECT, -error);
+}
+
+/* Requests the connections, and records which operations lack something of their queue pair. */
+static void request_links(struct operation_end *end, uint32_t wanted,
+	const struct operations_offer *theirs, deadline_t deadline)
+{
+	const uint32_t queues = queues_of(wanted);
+	enum operation_lack lack;
+	int error;
+
+	for (enum operation_queue queue = 0; queue < OPERATION_QUEUES; queue++) {
+		if (!(queues & UINT32_C(1) << queue))
+			continue;
+		error = operation_links_request(end, queue, (uint16_t)theirs->queues[queue].number,
+			theirs->queues[queue].sequence, deadline);
+		if (error)
+			fail_links(end, UINT32_C(1) << queue, wanted, error);
+	}
+	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
+		lack = operation_rows[operation].lack(end);
+		if ((open_of(end->results, wanted) & UINT32_C(1) << operation) &&
+			lack != LACK_NOTHING)
+			operation_lacks(end, operation, lack);
+	}
+}
+
+/*
+ * Over iWARP: connects the operations, and replaces the server's offer by that of what it has
+ * prepared since. Returns 0, also if that fails, or -1 with the failure of the control connection
+ * recorded.
+ */
+static int make_links(struct operation_end *end, uint32_t wanted, struct operations_offer *theirs,
+	deadline_t deadline)
+{
+	deadline_t soon = deadline_in(LINK_MS);
+	uint8_t text[OPERATIONS_RESULTS_SIZE];
+
+	request_links(end, wanted, theirs, soon < deadline ? soon : deadline);
+	operations_results_encode(end->results, text);
+	if (take_offer(end, COMMAND_OPERATIONS_LINK, text, sizeof(text), theirs, deadline))
+		return -1;
+	take_prepared(end, theirs);
+	fail_links(end, ~operation_links_establish(end, soon < deadline ? soon : deadline), wanted,
+		-ETIMEDOUT);
+	return 0;
+}
+
 /* One round, with new queue pairs. Returns 0, or -1 if the control connection has failed. */
 static int try_round(struct operation_end *end, uint32_t wanted, deadline_t deadline)
 {
-	deadline_t soon = deadline_in(ROUND_MS);
 	struct operations_offer theirs;
+	deadline_t soon;
 
 	wanted = open_of(end->results, wanted);
 	if (!wanted)
@@ -379,6 +511,10 @@ static int try_round(struct operation_end *end, uint32_t wanted, deadline_t dead
 		return -1;
 	take_prepared(end, &theirs);
 	wanted = open_of(end->results, wanted);
+	if (operation_end_links(end) && wanted && make_links(end, wanted, &theirs, deadline))
+		return -1;
+	wanted = open_of(end->results, wanted);
+	soon = deadline_in(ROUND_MS);
 	if (carry_out(end, wanted, &theirs, soon < deadline ? soon : deadline))
 		return -1;
 	return exchange_results(end, deadline);

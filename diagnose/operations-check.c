@@ -33,11 +33,13 @@ static bool is_unknown(enum operation operation, const struct operation_result *
 		return false;
 	switch (result->code) {
 	case FAULT_LATE:
+	case FAULT_CONNECT:
 		return true;
 	case FAULT_MISSING:
 		return operation == OPERATION_UNRELIABLE || operation == OPERATION_DATAGRAM;
 	case FAULT_COMPLETION:
-		return result->detail == IBV_WC_RETRY_EXC_ERR;
+		return result->detail == IBV_WC_RETRY_EXC_ERR ||
+		       result->detail == IBV_WC_WR_FLUSH_ERR; /* the connection ended */
 	case FAULT_CALL:
 		return is_shortage(result->detail);
 	default:
@@ -60,6 +62,20 @@ static unsigned int count(
 	for (enum operation operation = 0; operation < OPERATIONS; operation++)
 		found += results[operation].state == state &&
 			 !is_unknown(operation, &results[operation]);
+	return found;
+}
+
+/* True if no operation was tried for want of a connection: iWARP. */
+static bool lacks_links(const struct operation_result results[OPERATIONS])
+{
+	bool found = false;
+
+	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
+		if (results[operation].state == OPERATION_OK)
+			return false;
+		found |= results[operation].state == OPERATION_FAILED &&
+			 results[operation].code == FAULT_CONNECT;
+	}
 	return found;
 }
 
@@ -86,6 +102,8 @@ int operations_check_judge(
 		failure_set(&failure, FAILURE_IMPAIRED, PHASE_EXCHANGE, IMPAIRED_OPERATION,
 			"operations", "%s", seen);
 		check_list_fail(list, CHECK_OPERATIONS, &failure);
+	} else if (lacks_links(results)) {
+		check_list_skip(list, CHECK_OPERATIONS, "no second connection");
 	} else if (worked + lacking == 0) {
 		check_list_skip(list, CHECK_OPERATIONS, "%s",
 			unknown ? "no operation completed in time" : "no time was left");
@@ -132,12 +150,8 @@ int check_operations(struct diagnosis *diagnosis)
 {
 	struct control *control = &diagnosis->control;
 
-	if (!control->tries) {
+	if (!control->tries || (!control->device.traits->own_queue_pairs && !control->links)) {
 		check_list_skip(&diagnosis->list, CHECK_OPERATIONS, "older server");
-		return 0;
-	}
-	if (!control->device.traits->own_queue_pairs) {
-		check_list_skip(&diagnosis->list, CHECK_OPERATIONS, "not tried over iWARP");
 		return 0;
 	}
 	if (diagnosis->list.checks[CHECK_COUNTERS].state == CHECK_FAILED) {

@@ -34,11 +34,12 @@ enum command_type {
 	COMMAND_END = 11, /* the client's half of the test is over; text of the reply: the result */
 	COMMAND_ABORT = 12,      /* the server ends the session; text: the reason */
 	COMMAND_OPERATIONS = 13, /* text of both: struct operations_offer (protocol/operations.h) */
-	COMMAND_OPERATIONS_END = 14, /* text of both: the results of all operations */
+	COMMAND_OPERATIONS_END = 14,  /* text of both: the results of all operations */
+	COMMAND_OPERATIONS_LINK = 15, /* iWARP: text: results; of the reply: an offer */
 };
 
 /* One more than the largest type. */
-#define COMMAND_TYPES (COMMAND_OPERATIONS_END + 1)
+#define COMMAND_TYPES (COMMAND_OPERATIONS_LINK + 1)
 
 /* The result of a command. 1 is retired. */
 enum command_status {

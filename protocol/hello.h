@@ -43,6 +43,7 @@ enum hello_test_flag {
 	HELLO_WORKER = 1 << 3,    /* client: another of its sessions reports the measurement */
 	HELLO_OPERATIONS = 1 << 4, /* server: it understands COMMAND_OPERATIONS */
 	HELLO_RECEIVES = 1 << 5,   /* client: its operations use up receives */
+	HELLO_LINKS = 1 << 6,      /* server: it understands COMMAND_OPERATIONS_LINK */
 };
 
 struct hello {

@@ -69,6 +69,7 @@ static const char *const faults[OPERATION_FAULTS] = {
 	[FAULT_VALUE] = "wrong value",
 	[FAULT_HEADER] = "no global route header arrived",
 	[FAULT_OPEN] = "memory can be written after the window was invalidated",
+	[FAULT_CONNECT] = "its own connection, at another port, was not made",
 };
 
 const char *operation_name(enum operation operation)

@@ -95,6 +95,7 @@ enum operation_fault {
 	FAULT_VALUE = 8,      /* an atomic operation left, or returned, another value */
 	FAULT_HEADER = 9,     /* a datagram arrived without its global route header */
 	FAULT_OPEN = 10,      /* an invalidated memory window still accepted a WRITE */
+	FAULT_CONNECT = 11,   /* iWARP: its own connection was not made */
 	OPERATION_FAULTS
 };
 
@@ -113,7 +114,11 @@ void operation_reason(const struct operation_result *result, char text[OPERATION
 struct operations_offer {
 	uint32_t wanted; /* operations as bits, of the client */
 	struct {
-		uint32_t number, sequence; /* of its queue pair: 24 bits each; number 0: none */
+		/*
+		 * Of its queue pair: 24 bits each; number 0: none. Over iWARP the server's port,
+		 * and the number that a request for this queue pair contains.
+		 */
+		uint32_t number, sequence;
 	} queues[OPERATION_QUEUES];
 	uint64_t address;                             /* of the server's memory */
 	uint32_t length, rkey;                        /* of the server's memory */

@@ -108,7 +108,8 @@ static int accept_client(struct control_session *session)
 		.version = HELLO_VERSION,
 		.kind = (uint8_t)session->kind,
 		.timeout = (uint32_t)session->settings->timeout,
-		.flags = HELLO_ANSWERS | (session->kind == HELLO_DIAGNOSIS ? HELLO_OPERATIONS : 0),
+		.flags = HELLO_ANSWERS |
+			 (session->kind == HELLO_DIAGNOSIS ? HELLO_OPERATIONS | HELLO_LINKS : 0),
 	};
 	struct rdma_conn_param parameters = {.rnr_retry_count = TRANSPORT_RNR_RETRIES};
 	struct control *control = &session->control;
@@ -287,6 +288,10 @@ static void try_operations(
 		error = operations_begin(&session->operations, &session->control, command->text,
 			command->text_size, text);
 		reply->text_size = OPERATIONS_OFFER_SIZE;
+	} else if (session->kind == HELLO_DIAGNOSIS && command->type == COMMAND_OPERATIONS_LINK) {
+		error = operations_link(
+			&session->operations, command->text, command->text_size, text);
+		reply->text_size = OPERATIONS_OFFER_SIZE;
 	} else if (session->kind == HELLO_DIAGNOSIS) {
 		error = operations_end(
 			&session->operations, command->text, command->text_size, text);
@@ -324,6 +329,7 @@ static int carry_out(
 		end_test(session, command, reply);
 		return 0;
 	case COMMAND_OPERATIONS:
+	case COMMAND_OPERATIONS_LINK:
 	case COMMAND_OPERATIONS_END:
 		try_operations(session, command, reply);
 		return 0;

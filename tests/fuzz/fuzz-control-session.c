@@ -177,7 +177,7 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 	}
 	if (type == COMMAND_OPERATIONS && how >= 128)
 		size = OPERATIONS_OFFER_SIZE;
-	if (type == COMMAND_OPERATIONS_END && how >= 128)
+	if ((type == COMMAND_OPERATIONS_END || type == COMMAND_OPERATIONS_LINK) && how >= 128)
 		size = OPERATIONS_RESULTS_SIZE;
 	if (type == COMMAND_QUEUE_PAIRS && how >= 128)
 		size = (size_t)4 * (queue_pairs - 1);
@@ -204,7 +204,7 @@ static bool is_sensible(const struct command *command)
 	if (command->type == COMMAND_OPERATIONS)
 		return !measures &&
 		       operations_offer_decode(&offer, command->text, command->text_size) == 0;
-	if (command->type == COMMAND_OPERATIONS_END)
+	if (command->type == COMMAND_OPERATIONS_END || command->type == COMMAND_OPERATIONS_LINK)
 		return !measures && operations_begun &&
 		       operations_results_decode(results, command->text, command->text_size) == 0;
 	/* test_run_can() below checks the rest. */
@@ -222,7 +222,7 @@ int control_receive_message(struct control *control, struct command *message, de
 	static uint8_t bytes[COMMAND_MAX];
 	static const enum command_type types[] = {COMMAND_REGION, COMMAND_FACTS, COMMAND_COUNTERS,
 		COMMAND_PROOF, COMMAND_QUEUE_PAIRS, COMMAND_BEGIN, COMMAND_END, COMMAND_OPERATIONS,
-		COMMAND_OPERATIONS_END};
+		COMMAND_OPERATIONS_END, COMMAND_OPERATIONS_LINK};
 	struct command command = {
 		.type = types[fuzz_byte(&input) % FUZZ_COUNT(types)], .text = last_text};
 	uint8_t how = fuzz_byte(&input);
@@ -401,6 +401,19 @@ int operations_begin(struct operation_end *end, struct control *control, const c
 	return 0;
 }
 
+int operations_link(struct operation_end *end, const char *text, size_t size,
+	uint8_t reply[OPERATIONS_OFFER_SIZE])
+{
+	static const struct operations_offer offer;
+	struct operation_result results[OPERATIONS];
+
+	fuzz_check(end && !measures && last.type == COMMAND_OPERATIONS_LINK);
+	if (!operations_begun || operations_results_decode(results, text, size))
+		return -EPROTO;
+	operations_offer_encode(&offer, reply);
+	return 0;
+}
+
 int operations_end(struct operation_end *end, const char *text, size_t size,
 	uint8_t reply[OPERATIONS_RESULTS_SIZE])
 {
@@ -442,7 +455,7 @@ static void check_result(const struct command *message)
 		fuzz_check(message->rkey == offered_mr.rkey && message->length >= last.length);
 	if (last.type == COMMAND_QUEUE_PAIRS)
 		fuzz_check(has_queue_pairs && message->text_size == 4 * (queue_pairs - 1));
-	if (last.type == COMMAND_OPERATIONS)
+	if (last.type == COMMAND_OPERATIONS || last.type == COMMAND_OPERATIONS_LINK)
 		fuzz_check(operations_begun && message->text_size == OPERATIONS_OFFER_SIZE);
 	if (last.type == COMMAND_OPERATIONS_END)
 		fuzz_check(!operations_begun && message->text_size == OPERATIONS_RESULTS_SIZE);

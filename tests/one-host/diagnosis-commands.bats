@@ -20,16 +20,17 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	keepalive closed => $MALFORMED
 	bytes:64 closed => $MALFORMED
 	bytes:4096:77 closed => $MALFORMED
-	bytes:4097:1 closed => the peer sent a message longer than the protocol allows
 	command:77 closed => $MALFORMED
 	command:3 closed => $MALFORMED
 	command:7 closed => $MALFORMED
-	command:15 closed => $MALFORMED
+	command:16 closed => $MALFORMED
 	command:facts:status closed => $MALFORMED
 	command:region:wrap closed => $MALFORMED
 	command:region:empty closed => $MALFORMED
 	command:region:long closed => $MALFORMED
 	END
+	# Over iWARP, a message without enough room ends the connection, and does not say why.
+	iwarp || server_survives <<<'bytes:4097:1 closed => the peer sent a message longer than the protocol allows'
 }
 
 # The server sends a reply that refuses the command, and continues.
@@ -64,6 +65,8 @@ TIMED_TEST='begin:direction=2:depth=16:ms=100'
 	command:operations:ones
 	command:operations-end
 	command:operations-end:claims
+	command:operations-link:claims
+	command:operations:nowhere receive command:operations-link:garbage
 	command:operations:nowhere receive command:operations-end:garbage
 	command:operations:nowhere receive command:operations-end:claims receive command:operations-end:claims
 	END

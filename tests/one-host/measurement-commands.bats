@@ -175,7 +175,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 @test "messages of the wrong length, and unexpected immediate data" {
 	server_survives <<-END
 	bytes:63 closed => $MALFORMED
-	bytes:64:15 closed => $MALFORMED
+	bytes:64:16 closed => $MALFORMED
 	$READY bytes:8 closed => $MALFORMED
 	$READY write:64 closed => $IMMEDIATE
 	$READY begin receive bytes:9 closed => $MALFORMED

@@ -18,6 +18,7 @@ static const char *const names[COMMAND_TYPES] = {
 	[COMMAND_END] = "end",
 	[COMMAND_OPERATIONS] = "operations",
 	[COMMAND_OPERATIONS_END] = "operations-end",
+	[COMMAND_OPERATIONS_LINK] = "operations-link",
 };
 
 static const char *const statuses[] = {
@@ -76,6 +77,15 @@ static void claim(struct command *message)
 	message->text_size = sizeof(text);
 }
 
+/* Wants connections for all operations. */
+static void want_links(struct command *message)
+{
+	static const uint8_t none[OPERATIONS_RESULTS_SIZE];
+
+	message->text = (const char *)none;
+	message->text_size = sizeof(none);
+}
+
 /* Applies the named fault to the message. */
 static void distort(struct command *message, const char *how, size_t length)
 {
@@ -114,6 +124,8 @@ static void distort(struct command *message, const char *how, size_t length)
 		lie(message);
 	else if (misbehaving_is(how, length, "claims"))
 		claim(message);
+	else if (misbehaving_is(how, length, "wanted"))
+		want_links(message);
 	else if (misbehaving_is(how, length, "wrong")) {
 		test_result_encode(&(struct test_result){.operations = 1, .wrong = 1}, wrong);
 		message->text = (const char *)wrong, message->text_size = TEST_RESULT_SIZE;

@@ -114,6 +114,13 @@ static const struct personality rows[] = {
 		/* hw/irdma/verbs.c: irdma_modify_qp() repeats RTS, and resets TCP for ERR */
 		.modify_resets = true,
 		.one_family = true, /* hw/irdma/cm.c: irdma_create_listen() */
+		.capabilities = WINDOWS,
+		.pieces = 13,
+		.no_atomics = true,
+		.lacks =
+			"SEND with immediate, WRITE with immediate, fetch-and-add, "
+			"compare-and-swap, shared receive queue, unreliable connection, datagram, alternate "
+			"path",
 		.healthy = "ip4InDiscards 0\n",
 		.receiver = "ip4InDiscards 60\n",
 		.sender = "tcpRetransSegs 60\n",
@@ -125,6 +132,15 @@ static const struct personality rows[] = {
 		.reads_answered = 32,
 		.reads_asked = 32,
 		.one_family = true, /* hw/cxgb4/cm.c: c4iw_create_listen() */
+		.capabilities = IBV_DEVICE_MEM_WINDOW,
+		.pieces = 4,
+		.shared_receives = true,
+		.no_atomics = true,
+		.no_windows = true,
+		.lacks =
+			"SEND with immediate, WRITE with immediate, fetch-and-add, "
+			"compare-and-swap, memory window, unreliable connection, datagram, alternate "
+			"path",
 		.healthy = "ip4InSegs 9\nip4RetransSegs 0\n",
 		.receiver = "ip4InSegs 9\n",
 		.sender = "ip4RetransSegs 60\n",
@@ -136,6 +152,13 @@ static const struct personality rows[] = {
 		/* sw/siw/siw.h: SIW_MAX_IRD_QP, SIW_MAX_ORD_QP */
 		.reads_answered = 128,
 		.reads_asked = 128,
+		.pieces = 6, /* sw/siw/siw.h: SIW_MAX_SGE */
+		.shared_receives = true,
+		.no_atomics = true,
+		.lacks =
+			"SEND with immediate, WRITE with immediate, fetch-and-add, "
+			"compare-and-swap, memory window, unreliable connection, datagram, alternate "
+			"path",
 		/*
 		 * sw/siw/siw_qp_tx.c: siw_qp_sq_process() completes WRITEs and SENDs as soon as
 		 * they are sent; a fenced one or too many READs stop the answers to the peer's

@@ -1,12 +1,15 @@
 /* See tests/unit/control/operations-device.h. Replaces libibverbs and the control connection. */
 #include <endian.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "control/client.h"
 #include "tests/unit/control/operations-device.h"
+#include "verbs/cm.h"
 
 #define QUEUE     64
 #define PAIRS     32
@@ -705,6 +708,234 @@ int deadline_left(deadline_t deadline)
 	return deadline > deadline_now() ? (int)(deadline - deadline_now()) : 0;
 }
 
+/* rdmacm, for connections over iWARP: an event is pending as soon as its cause has happened. */
+
+#define LINK_PORT 4711
+
+struct fake_channel {
+	struct rdma_event_channel channel;
+	struct event_copy events[QUEUE];
+	unsigned int added, taken;
+};
+
+struct fake_id {
+	struct rdma_cm_id id;
+	struct fake_id *peer;
+};
+
+static struct fake_id *listener;
+
+static void add_event(struct rdma_cm_id *id, enum rdma_cm_event_type type, const void *data)
+{
+	struct fake_channel *channel = (struct fake_channel *)id->channel;
+	struct event_copy *copy = &channel->events[channel->added++ % QUEUE];
+
+	*copy = (struct event_copy){.event = {.id = id, .event = type}};
+	if (!data)
+		return;
+	memcpy(copy->private_data, data, 8);
+	copy->event.param.conn.private_data_len = 8;
+}
+
+int channel_create(struct rdma_event_channel **channel)
+{
+	struct fake_channel *fake = calloc(1, sizeof(*fake));
+
+	if (!fake)
+		return -ENOMEM;
+	*channel = &fake->channel;
+	operations_device.resources++;
+	return 0;
+}
+
+int channel_take(struct rdma_event_channel *channel, struct event_copy *copy)
+{
+	struct fake_channel *fake = (struct fake_channel *)channel;
+
+	if (fake->taken == fake->added)
+		return 0;
+	*copy = fake->events[fake->taken++ % QUEUE];
+	if (copy->event.param.conn.private_data_len > 0)
+		copy->event.param.conn.private_data = copy->private_data;
+	return 1;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	free(channel);
+	operations_device.resources--;
+}
+
+int poll(struct pollfd *fds, nfds_t count, int milliseconds)
+{
+	(void)fds, (void)count;
+	operations_device.nanoseconds += (int64_t)milliseconds * 1000000;
+	return 0;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *user,
+	enum rdma_port_space space)
+{
+	struct fake_id *fake = calloc(1, sizeof(*fake));
+
+	(void)user;
+	assert_int_equal(space, RDMA_PS_TCP);
+	if (!fake)
+		return -1;
+	fake->id.channel = channel;
+	fake->id.verbs = &context;
+	*id = &fake->id;
+	operations_device.resources++;
+	return 0;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	struct fake_id *fake = (struct fake_id *)id;
+
+	assert_null(id->qp);
+	if (fake == listener)
+		listener = NULL;
+	if (fake->peer)
+		fake->peer->peer = NULL;
+	free(fake);
+	operations_device.resources--;
+	return 0;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *address)
+{
+	(void)id;
+	assert_int_equal(address->sa_family, AF_INET);
+	assert_int_equal(((struct sockaddr_in *)address)->sin_port, 0);
+	return 0;
+}
+
+int rdma_listen(struct rdma_cm_id *id, int backlog)
+{
+	assert_true(backlog > 0);
+	errno = EADDRNOTAVAIL;
+	if (operations_device.link_fault == CANNOT_LISTEN)
+		return -1;
+	listener = (struct fake_id *)id;
+	return 0;
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	(void)id;
+	return htons(LINK_PORT);
+}
+
+int rdma_resolve_addr(
+	struct rdma_cm_id *id, struct sockaddr *source, struct sockaddr *address, int milliseconds)
+{
+	assert_int_equal(((struct sockaddr_in *)source)->sin_port, 0);
+	assert_int_equal(((struct sockaddr_in *)address)->sin_port, htons(LINK_PORT));
+	assert_true(milliseconds > 0);
+	add_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+	return 0;
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, int milliseconds)
+{
+	assert_true(milliseconds > 0);
+	add_event(id,
+		operations_device.link_fault == NO_ROUTE ? RDMA_CM_EVENT_ROUTE_ERROR
+							 : RDMA_CM_EVENT_ROUTE_RESOLVED,
+		NULL);
+	return 0;
+}
+
+int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
+{
+	assert_int_equal(attributes->qp_type, IBV_QPT_RC);
+	id->qp = ibv_create_qp(pd, attributes);
+	return id->qp ? 0 : -1;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	ibv_destroy_qp(id->qp);
+	id->qp = NULL;
+}
+
+/* A request with this private data arrives at the listener. */
+static void request_arrives(struct fake_id *from, const uint8_t data[8])
+{
+	struct rdma_cm_id *id = NULL;
+
+	assert_int_equal(rdma_create_id(listener->id.channel, &id, NULL, RDMA_PS_TCP), 0);
+	((struct fake_id *)id)->peer = from;
+	if (from)
+		from->peer = (struct fake_id *)id;
+	add_event(id, RDMA_CM_EVENT_CONNECT_REQUEST, data);
+}
+
+/* With another number, for another queue pair, and for none that exists. */
+static void strangers_arrive(const uint8_t right[8])
+{
+	uint8_t wrong[8];
+
+	for (size_t i = 0; i < sizeof(wrong); i++) {
+		memcpy(wrong, right, sizeof(wrong));
+		wrong[i] ^= 0x81;
+		request_arrives(NULL, wrong);
+	}
+}
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
+{
+	assert_int_equal(parameters->private_data_len, 8);
+	assert_int_equal(parameters->responder_resources, 1);
+	assert_non_null(id->qp);
+	errno = ECONNREFUSED;
+	if (operations_device.link_fault == CANNOT_CONNECT)
+		return -1;
+	if (operations_device.link_fault == REQUEST_LOST)
+		return 0;
+	if (operations_device.link_fault == STRANGERS)
+		strangers_arrive(parameters->private_data);
+	if (operations_device.link_fault == LINK_REJECTED)
+		add_event(id, RDMA_CM_EVENT_REJECTED, NULL);
+	else
+		request_arrives((struct fake_id *)id, parameters->private_data);
+	return 0;
+}
+
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
+{
+	struct fake_id *peer = ((struct fake_id *)id)->peer;
+	struct fake_qp *ours = (struct fake_qp *)id->qp, *theirs;
+
+	assert_int_equal(parameters->initiator_depth, 1);
+	errno = ENOMEM;
+	if (operations_device.link_fault == CANNOT_ACCEPT)
+		return -1;
+	theirs = (struct fake_qp *)peer->id.qp;
+	ours->state = theirs->state = IBV_QPS_RTS;
+	ours->peer = theirs->qp.qp_num;
+	theirs->peer = ours->qp.qp_num;
+	ours->access = theirs->access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	add_event(id, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	if (operations_device.link_fault != REPLY_LOST)
+		add_event(&peer->id, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	return 0;
+}
+
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t length)
+{
+	(void)id, (void)data, (void)length;
+	operations_device.rejected++;
+	return 0;
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	assert_non_null(id->qp);
+	return 0;
+}
+
 /* The control connection. */
 
 int control_check(struct control *control)
@@ -742,6 +973,10 @@ int control_client_command(struct control *control, struct command *command, str
 					 sizeof(changed), text),
 			0);
 		reply->text_size = OPERATIONS_OFFER_SIZE;
+	} else if (command->type == COMMAND_OPERATIONS_LINK) {
+		assert_int_equal(
+			operations_link(server, command->text, command->text_size, text), 0);
+		reply->text_size = OPERATIONS_OFFER_SIZE;
 	} else {
 		assert_int_equal(command->type, COMMAND_OPERATIONS_END);
 		assert_int_equal(
@@ -760,6 +995,8 @@ static void make_control(bool passive)
 	const struct personality *personality = operations_device.personality;
 
 	ids[passive] = (struct rdma_cm_id){.verbs = &context, .port_num = 1};
+	ids[passive].route.addr.src_addr.sa_family = AF_INET;
+	ids[passive].route.addr.dst_addr.sa_family = AF_INET;
 	controls[passive] = (struct control){
 		.id = &ids[passive],
 		.device = {.verbs = &context,

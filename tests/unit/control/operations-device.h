@@ -42,16 +42,31 @@ enum operations_call {
 	ALLOC_MW,
 };
 
+/* What goes wrong with the connections over iWARP. */
+enum operations_link_fault {
+	LINKS_WORK,
+	CANNOT_LISTEN,
+	NO_ROUTE,
+	CANNOT_CONNECT,
+	REQUEST_LOST,
+	STRANGERS, /* one with each wrong number comes first */
+	CANNOT_ACCEPT,
+	REPLY_LOST,
+	LINK_REJECTED,
+};
+
 extern struct operations_device {
 	const struct personality *personality;
 	enum operations_fault fault;
 	enum operation faulty;
 	enum operations_call failing; /* fails from now on */
-	bool infiniband;              /* the link layer of the port */
-	bool no_inline;               /* refuses inline data */
-	bool gone;                    /* the control connection has ended */
-	int resources;                /* not yet freed */
-	int64_t nanoseconds;          /* that have passed */
+	enum operations_link_fault link_fault;
+	unsigned int rejected; /* requests */
+	bool infiniband;       /* the link layer of the port */
+	bool no_inline;        /* refuses inline data */
+	bool gone;             /* the control connection has ended */
+	int resources;         /* not yet freed */
+	int64_t nanoseconds;   /* that have passed */
 	unsigned int commands, rounds;
 	uint32_t wrong_numbers; /* added to the queue pair numbers that the server receives */
 	bool malformed;         /* the server's replies are too short */

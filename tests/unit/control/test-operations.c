@@ -48,17 +48,74 @@ static void each_operation_works_that_the_device_has(const struct personality *p
 	struct operation_result results[OPERATIONS];
 
 	operations_device_start(personality);
-	if (personality->transport == IBV_TRANSPORT_IWARP) {
-		/* Only rdmacm connects queue pairs there: nothing is tried, and nothing fails. */
-		assert_int_equal(operations_device_try(results), 0);
-		assert_int_equal(count(results, OPERATION_UNSUPPORTED), OPERATIONS);
-		return;
-	}
 	assert_int_equal(operations_device_try(results), 0);
 	assert_string_equal(in_state(results, OPERATION_FAILED), "");
 	assert_string_equal(in_state(results, OPERATION_SKIPPED), "");
 	assert_string_equal(in_state(results, OPERATION_UNSUPPORTED), personality->lacks);
 	assert_int_equal(operations_device.rounds, 1);
+}
+
+static const struct personality *iwarp(void)
+{
+	const struct personality *personality;
+
+	for (size_t i = 0; (personality = personality_at(i)); i++)
+		if (personality->transport == IBV_TRANSPORT_IWARP)
+			return personality;
+	fail();
+	return NULL;
+}
+
+/* Operations without a connection are not the devices' fault; all others are judged as ever. */
+static void a_connection_over_iwarp_that_fails(void **state)
+{
+	static const enum operations_link_fault link_faults[] = {CANNOT_LISTEN, NO_ROUTE,
+		CANNOT_CONNECT, REQUEST_LOST, CANNOT_ACCEPT, REPLY_LOST, LINK_REJECTED};
+	struct operation_result results[OPERATIONS];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(link_faults); i++) {
+		operations_device_start(iwarp());
+		operations_device.link_fault = link_faults[i];
+		assert_int_equal(operations_device_try(results), 0);
+		assert_int_equal(count(results, OPERATION_OK), 0);
+		assert_int_equal(count(results, OPERATION_SKIPPED), 0);
+		assert_true(count(results, OPERATION_FAILED) > 0);
+		for (enum operation operation = 0; operation < OPERATIONS; operation++)
+			if (results[operation].state == OPERATION_FAILED)
+				assert_int_equal(results[operation].code, FAULT_CONNECT);
+		assert_int_equal(operations_device.rounds, 1);
+	}
+}
+
+static void strangers_at_the_port_of_operations_are_rejected(void **state)
+{
+	struct operation_result results[OPERATIONS];
+
+	(void)state;
+	operations_device_start(iwarp());
+	operations_device.link_fault = STRANGERS;
+	assert_int_equal(operations_device_try(results), 0);
+	assert_string_equal(in_state(results, OPERATION_FAILED), "");
+	assert_true(operations_device.rejected >= 8);
+}
+
+/* A fault breaks a connection, and what has to be tried again has a new one. */
+static void a_fault_over_iwarp_concerns_only_its_operation(void **state)
+{
+	struct operation_result results[OPERATIONS];
+	unsigned int worked;
+
+	(void)state;
+	operations_device_start(iwarp());
+	assert_int_equal(operations_device_try(results), 0);
+	worked = count(results, OPERATION_OK);
+	operations_device_start(iwarp());
+	operations_device_fault(OPERATION_EMPTY_READ, COMPLETION_FAILS);
+	assert_int_equal(operations_device_try(results), 0);
+	assert_string_equal(in_state(results, OPERATION_FAILED), "READ of 0 bytes");
+	assert_int_equal(count(results, OPERATION_OK), worked - 1);
+	assert_int_equal(operations_device.rounds, 2);
 }
 
 /* What each fault of each operation must be reported as. */
@@ -447,6 +504,9 @@ static const struct scenario scenarios[] = {
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_connection_over_iwarp_that_fails),
+		cmocka_unit_test(strangers_at_the_port_of_operations_are_rejected),
+		cmocka_unit_test(a_fault_over_iwarp_concerns_only_its_operation),
 		cmocka_unit_test(a_fault_concerns_only_its_operation),
 		cmocka_unit_test(each_operation_has_a_fault),
 		cmocka_unit_test(each_wait_is_bounded),

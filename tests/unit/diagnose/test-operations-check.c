@@ -77,6 +77,24 @@ static void a_failure_names_each_operation(void **state)
 	assert_null(strstr(text, "datagram"));
 }
 
+/* Over iWARP, a firewall may let only the server's port through. */
+static void operations_without_a_connection_are_not_tried(void **state)
+{
+	struct operation_result results[OPERATIONS];
+	struct check_list list;
+
+	(void)state;
+	set_all(results, OPERATION_UNSUPPORTED);
+	results[OPERATION_SEND] = (struct operation_result){OPERATION_FAILED, FAULT_CONNECT, 0, 0};
+	list = judged(results);
+	assert_int_equal(list.checks[CHECK_OPERATIONS].state, CHECK_SKIPPED);
+	assert_string_equal(list.checks[CHECK_OPERATIONS].text, "no second connection");
+	results[OPERATION_FENCE] = (struct operation_result){OPERATION_OK, 0, 0, 0};
+	list = judged(results);
+	assert_int_equal(list.checks[CHECK_OPERATIONS].state, CHECK_OK);
+	assert_string_equal(list.checks[CHECK_OPERATIONS].text, "1 ok, 1 unknown");
+}
+
 /* What a lost packet, a busy host or a limit can do is no evidence of a fault. */
 static void what_a_healthy_host_can_do_is_unknown(void **state)
 {
@@ -175,6 +193,7 @@ static void json_lists_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(operations_without_a_connection_are_not_tried),
 		cmocka_unit_test(a_good_result_fits_one_line),
 		cmocka_unit_test(unsupported_is_no_failure),
 		cmocka_unit_test(a_failure_names_each_operation),

@@ -1,0 +1,302 @@
+/* Connections of a diagnosis's operations by rdmacm: see control/operation-links.h. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "control/operation-end.h"
+#include "protocol/little-endian.h"
+#include "verbs/cm.h"
+
+/* Connection requests that may wait for the session's thread: one for each queue pair. */
+#define BACKLOG OPERATION_QUEUES
+
+/* Private data of a request: the number, then the queue pair. */
+#define REQUEST_SIZE 8
+
+/* Events that are taken before the next look at the deadline, which strangers cannot delay. */
+#define EVENTS_AT_ONCE 16
+
+/* How often to look if the control connection has ended, in milliseconds. */
+#define LOOK_MS 100
+
+static int error_now(void)
+{
+	return errno ? -errno : -EIO;
+}
+
+static int open_channel(struct operation_links *links)
+{
+	return links->channel ? 0 : channel_create(&links->channel);
+}
+
+/* READs in both directions: on iWARP, rdmacm swaps the two in the server's reply. */
+static struct rdma_conn_param parameters_with(uint8_t request[REQUEST_SIZE], size_t size)
+{
+	return (struct rdma_conn_param){.responder_resources = 1,
+		.initiator_depth = 1,
+		.private_data = request,
+		.private_data_len = (uint8_t)size};
+}
+
+static bool is_chosen(
+	const struct operation_end *end, const struct rdma_conn_param *said, uint32_t queues)
+{
+	const uint8_t *request = said->private_data;
+	uint32_t queue;
+
+	if (!request || said->private_data_len < REQUEST_SIZE)
+		return false;
+	queue = le_get32(request + 4);
+	return queue < OPERATION_QUEUES && (queues & UINT32_C(1) << queue) &&
+	       end->links.states[queue] == LINK_NONE &&
+	       le_get32(request) == end->queues[queue].sequence;
+}
+
+/* Accepts a request or, if it is a stranger's, rejects it. */
+static void take_request(
+	struct operation_end *end, const struct rdma_cm_event *event, uint32_t queues)
+{
+	struct operation_links *links = &end->links;
+	struct rdma_conn_param parameters = parameters_with(NULL, 0);
+	enum operation_queue queue;
+
+	if (!is_chosen(end, &event->param.conn, queues)) {
+		rdma_reject(event->id, NULL, 0);
+		rdma_destroy_id(event->id);
+		return;
+	}
+	queue = le_get32((const uint8_t *)event->param.conn.private_data + 4);
+	links->ids[queue] = event->id;
+	links->states[queue] = LINK_REQUESTED;
+	if (operation_end_add_queue(end, queue) || rdma_accept(event->id, &parameters))
+		links->states[queue] = LINK_FAILED;
+}
+
+static enum operation_link_state state_after(enum rdma_cm_event_type event)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return LINK_RESOLVED;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return LINK_ROUTED;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		return LINK_ESTABLISHED;
+	default:
+		return LINK_FAILED;
+	}
+}
+
+/* Takes the events that are pending. Returns 0, or -errno if the channel is broken. */
+static int take_events(struct operation_end *end, uint32_t queues)
+{
+	struct operation_links *links = &end->links;
+	struct event_copy copy;
+	int taken;
+
+	for (int count = 0; count < EVENTS_AT_ONCE; count++) {
+		taken = channel_take(links->channel, &copy);
+		if (taken <= 0)
+			return taken;
+		if (copy.event.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			take_request(end, &copy.event, queues);
+			continue;
+		}
+		for (size_t i = 0; i < OPERATION_QUEUES; i++)
+			if (links->ids[i] && copy.event.id == links->ids[i] &&
+				copy.event.event != RDMA_CM_EVENT_ADDR_CHANGE)
+				links->states[i] = state_after(copy.event.event);
+	}
+	return 0;
+}
+
+/* The queue pairs in this state, as bits. */
+static uint32_t in_state(const struct operation_links *links, enum operation_link_state state)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < OPERATION_QUEUES; i++)
+		found |= (uint32_t)(links->states[i] == state) << i;
+	return found;
+}
+
+/*
+ * Waits for events of these queue pairs until none is in one of the two states. Returns 0, or
+ * -errno: -ETIMEDOUT at the deadline, -ECANCELED if the control connection has ended.
+ */
+static int wait_while(struct operation_end *end, uint32_t queues, enum operation_link_state state,
+	enum operation_link_state other, deadline_t deadline)
+{
+	struct operation_links *links = &end->links;
+	struct pollfd waiting = {.fd = links->channel->fd, .events = POLLIN};
+	int error, left;
+
+	for (;;) {
+		error = take_events(end, queues);
+		if (error)
+			return error;
+		if (!(queues & (in_state(links, state) | in_state(links, other))))
+			return 0;
+		left = deadline_left(deadline);
+		if (left == 0)
+			return -ETIMEDOUT;
+		if (control_check(end->control))
+			return -ECANCELED;
+		poll(&waiting, 1, left < LOOK_MS ? left : LOOK_MS);
+	}
+}
+
+/* Numbers that a stranger does not guess in the moment for which the listener exists. */
+static int choose_numbers(struct operation_end *end)
+{
+	uint32_t numbers[OPERATION_QUEUES];
+
+	if (getrandom(numbers, sizeof(numbers), 0) != sizeof(numbers))
+		return error_now();
+	for (size_t i = 0; i < OPERATION_QUEUES; i++)
+		end->queues[i].sequence = numbers[i] & 0xffffff;
+	return 0;
+}
+
+int operation_links_listen(struct operation_end *end)
+{
+	struct operation_links *links = &end->links;
+	struct sockaddr_storage address = {0};
+	struct sockaddr *local = rdma_get_local_addr(end->control->id);
+	int error = open_channel(links);
+
+	if (!error)
+		error = choose_numbers(end);
+	if (error)
+		return error;
+	memcpy(&address, local, address_length(local));
+	address_set_port(&address, 0);
+	if (rdma_create_id(links->channel, &links->listener, NULL, RDMA_PS_TCP))
+		return error_now();
+	if (rdma_bind_addr(links->listener, (struct sockaddr *)&address) ||
+		rdma_listen(links->listener, BACKLOG))
+		return error_now();
+	links->port = ntohs(rdma_get_src_port(links->listener));
+	return 0;
+}
+
+uint32_t operation_links_accept(struct operation_end *end, uint32_t queues, deadline_t deadline)
+{
+	wait_while(end, queues, LINK_NONE, LINK_REQUESTED, deadline);
+	return queues & in_state(&end->links, LINK_ESTABLISHED);
+}
+
+/*
+ * True if TCP connects to this address in time. The connection is reset at once, and the peer's
+ * listener, which belongs to its device, ignores it.
+ */
+static bool is_open(
+	const struct sockaddr *source, const struct sockaddr *address, deadline_t deadline)
+{
+	static const struct linger reset = {.l_onoff = 1};
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct pollfd waiting = {.fd = fd, .events = POLLOUT};
+	int error = ETIMEDOUT;
+	socklen_t size = sizeof(error);
+	bool opened = fd >= 0 && bind(fd, source, address_length(source)) == 0 &&
+		      (connect(fd, address, address_length(address)) == 0 || errno == EINPROGRESS);
+
+	if (opened && poll(&waiting, 1, deadline_left(deadline)) == 1)
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+	if (fd >= 0) {
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		close(fd);
+	}
+	return error == 0;
+}
+
+/* Resolves the server's address with this port, and the route to it. */
+static int resolve(
+	struct operation_end *end, enum operation_queue queue, uint16_t port, deadline_t deadline)
+{
+	struct operation_links *links = &end->links;
+	struct rdma_cm_id *id = links->ids[queue], *control = end->control->id;
+	struct sockaddr_storage address = control->route.addr.dst_storage;
+	struct sockaddr_storage source = control->route.addr.src_storage;
+	const uint32_t bit = UINT32_C(1) << queue;
+	int error;
+
+	address_set_port(&address, port);
+	address_set_port(&source, 0);
+	if (end->control->device.traits->connects_late &&
+		!is_open((struct sockaddr *)&source, (struct sockaddr *)&address, deadline))
+		return -ETIMEDOUT;
+	links->states[queue] = LINK_RESOLVING;
+	if (rdma_resolve_addr(id, (struct sockaddr *)&source, (struct sockaddr *)&address,
+		    deadline_left(deadline)))
+		return error_now();
+	error = wait_while(end, bit, LINK_RESOLVING, LINK_RESOLVING, deadline);
+	if (error || links->states[queue] != LINK_RESOLVED)
+		return error ? error : -EHOSTUNREACH;
+	if (rdma_resolve_route(id, deadline_left(deadline)))
+		return error_now();
+	error = wait_while(end, bit, LINK_RESOLVED, LINK_RESOLVED, deadline);
+	if (error || links->states[queue] != LINK_ROUTED)
+		return error ? error : -EHOSTUNREACH;
+	return 0;
+}
+
+int operation_links_request(struct operation_end *end, enum operation_queue queue, uint16_t port,
+	uint32_t number, deadline_t deadline)
+{
+	struct operation_links *links = &end->links;
+	uint8_t request[REQUEST_SIZE];
+	struct rdma_conn_param parameters = parameters_with(request, sizeof(request));
+	int error = open_channel(links);
+
+	if (error)
+		return error;
+	if (rdma_create_id(links->channel, &links->ids[queue], NULL, RDMA_PS_TCP))
+		return error_now();
+	error = resolve(end, queue, port, deadline);
+	if (!error)
+		error = operation_end_add_queue(end, queue);
+	if (!error) {
+		le_put32(request, number);
+		le_put32(request + 4, queue);
+		links->states[queue] = LINK_REQUESTED;
+		error = rdma_connect(links->ids[queue], &parameters) ? error_now() : 0;
+	}
+	if (error)
+		links->states[queue] = LINK_FAILED;
+	return error;
+}
+
+uint32_t operation_links_establish(struct operation_end *end, deadline_t deadline)
+{
+	const uint32_t requested =
+		in_state(&end->links, LINK_REQUESTED) | in_state(&end->links, LINK_ESTABLISHED);
+
+	if (requested)
+		wait_while(end, requested, LINK_REQUESTED, LINK_REQUESTED, deadline);
+	return in_state(&end->links, LINK_ESTABLISHED);
+}
+
+void operation_links_close(struct operation_end *end)
+{
+	struct operation_links *links = &end->links;
+
+	for (size_t i = 0; i < OPERATION_QUEUES; i++) {
+		if (!links->ids[i])
+			continue;
+		if (links->states[i] == LINK_ESTABLISHED)
+			rdma_disconnect(links->ids[i]);
+		if (links->ids[i]->qp)
+			rdma_destroy_qp(links->ids[i]);
+		end->queues[i].qp = NULL;
+		rdma_destroy_id(links->ids[i]);
+	}
+	if (links->listener)
+		rdma_destroy_id(links->listener);
+	if (links->channel)
+		rdma_destroy_event_channel(links->channel);
+	*links = (struct operation_links){0};
+}
