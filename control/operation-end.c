@@ -59,26 +59,6 @@ static int access_of(const struct operation_end *end)
 	return device_has_windows(device) ? access | IBV_ACCESS_MW_BIND : access;
 }
 
-int operation_end_open(struct operation_end *end, struct control *control, bool passive)
-{
-	struct device *device = &control->device;
-	const size_t size = (size_t)OPERATIONS * OPERATION_PART;
-	struct failure failure = {0};
-
-	*end = (struct operation_end){.control = control, .passive = passive};
-	end->pd = ibv_alloc_pd(device->verbs);
-	if (!end->pd)
-		return error_of(errno);
-	end->cq = ibv_create_cq(device->verbs, COMPLETIONS, NULL, NULL, 0);
-	if (!end->cq)
-		return error_of(errno);
-	if (region_create(&end->memory, device, end->pd, size, access_of(end), &failure) ||
-		region_create(
-			&end->receives, device, end->pd, size, IBV_ACCESS_LOCAL_WRITE, &failure))
-		return -ENOMEM;
-	return 0;
-}
-
 static int add_shared_queue(struct operation_end *end)
 {
 	struct ibv_srq_init_attr wanted = {.attr = {.max_wr = QUEUE_SIZE, .max_sge = 1}};
@@ -122,16 +102,15 @@ bool operation_end_links(const struct operation_end *end)
 }
 
 static struct ibv_qp *create_queue_pair(
-	struct operation_end *end, enum operation_queue queue, struct ibv_qp_init_attr *attributes)
+	struct operation_end *end, struct rdma_cm_id *id, struct ibv_qp_init_attr *attributes)
 {
-	struct rdma_cm_id *id = end->links.ids[queue];
-
-	if (!operation_end_links(end))
+	if (!id)
 		return ibv_create_qp(end->pd, attributes);
 	return rdma_create_qp(id, end->pd, attributes) ? NULL : id->qp;
 }
 
-int operation_end_add_queue(struct operation_end *end, enum operation_queue queue)
+/* With an id, its connection needs no more than the queue pair. */
+static int add_queue(struct operation_end *end, enum operation_queue queue, struct rdma_cm_id *id)
 {
 	const int most = end->control->device.attributes.max_sge;
 	struct ibv_qp_init_attr wanted = {
@@ -157,22 +136,54 @@ int operation_end_add_queue(struct operation_end *end, enum operation_queue queu
 		wanted.srq = end->srq;
 	}
 	attributes = wanted;
-	qp = create_queue_pair(end, queue, &attributes);
+	qp = create_queue_pair(end, id, &attributes);
 	/* A device may have no inline data at all. */
 	if (!qp) {
 		attributes = wanted;
 		attributes.cap.max_inline_data = 0;
-		qp = create_queue_pair(end, queue, &attributes);
+		qp = create_queue_pair(end, id, &attributes);
 	}
 	if (!qp)
 		return error_of(errno);
 	end->queues[queue].qp = qp;
 	end->queues[queue].inline_max = attributes.cap.max_inline_data;
-	if (operation_end_links(end))
+	if (id)
 		return 0;
 	/* Any number would do. InfiniBand specification, volume 1, 10.3.1. */
 	end->queues[queue].sequence = ~qp->qp_num & 0xffffff;
 	return advance(end, queue, IBV_QPS_INIT, 0);
+}
+
+static int add_linked(void *user, enum operation_queue queue, struct rdma_cm_id *id)
+{
+	return add_queue(user, queue, id);
+}
+
+int operation_end_open(struct operation_end *end, struct control *control, bool passive)
+{
+	struct device *device = &control->device;
+	const size_t size = (size_t)OPERATIONS * OPERATION_PART;
+	struct failure failure = {0};
+
+	*end = (struct operation_end){.control = control,
+		.passive = passive,
+		.links = {.control = control, .create = add_linked, .user = end}};
+	end->pd = ibv_alloc_pd(device->verbs);
+	if (!end->pd)
+		return error_of(errno);
+	end->cq = ibv_create_cq(device->verbs, COMPLETIONS, NULL, NULL, 0);
+	if (!end->cq)
+		return error_of(errno);
+	if (region_create(&end->memory, device, end->pd, size, access_of(end), &failure) ||
+		region_create(
+			&end->receives, device, end->pd, size, IBV_ACCESS_LOCAL_WRITE, &failure))
+		return -ENOMEM;
+	return 0;
+}
+
+int operation_end_add_queue(struct operation_end *end, enum operation_queue queue)
+{
+	return add_queue(end, queue, NULL);
 }
 
 /*
@@ -345,7 +356,10 @@ void operation_end_close(struct operation_end *end)
 	/* Soft-RoCE's queue pair would wait for a window that is bound to it. */
 	if (end->window)
 		ibv_dealloc_mw(end->window);
-	operation_links_close(end);
+	for (size_t i = 0; i < OPERATION_QUEUES; i++)
+		if (end->links.ids[i])
+			end->queues[i].qp = NULL; /* freed with its connection */
+	operation_links_close(&end->links);
 	for (size_t i = 0; i < OPERATION_QUEUES; i++)
 		if (end->queues[i].qp)
 			ibv_destroy_qp(end->queues[i].qp);

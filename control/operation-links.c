@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "control/operation-end.h"
+#include "control/operation-links.h"
 #include "protocol/little-endian.h"
 #include "verbs/cm.h"
 
@@ -43,7 +43,7 @@ static struct rdma_conn_param parameters_with(uint8_t request[REQUEST_SIZE], siz
 }
 
 static bool is_chosen(
-	const struct operation_end *end, const struct rdma_conn_param *said, uint32_t queues)
+	const struct operation_links *links, const struct rdma_conn_param *said, uint32_t queues)
 {
 	const uint8_t *request = said->private_data;
 	uint32_t queue;
@@ -52,19 +52,17 @@ static bool is_chosen(
 		return false;
 	queue = le_get32(request + 4);
 	return queue < OPERATION_QUEUES && (queues & UINT32_C(1) << queue) &&
-	       end->links.states[queue] == LINK_NONE &&
-	       le_get32(request) == end->queues[queue].sequence;
+	       links->states[queue] == LINK_NONE && le_get32(request) == links->numbers[queue];
 }
 
 /* Accepts a request or, if it is a stranger's, rejects it. */
 static void take_request(
-	struct operation_end *end, const struct rdma_cm_event *event, uint32_t queues)
+	struct operation_links *links, const struct rdma_cm_event *event, uint32_t queues)
 {
-	struct operation_links *links = &end->links;
 	struct rdma_conn_param parameters = parameters_with(NULL, 0);
 	enum operation_queue queue;
 
-	if (!is_chosen(end, &event->param.conn, queues)) {
+	if (!is_chosen(links, &event->param.conn, queues)) {
 		rdma_reject(event->id, NULL, 0);
 		rdma_destroy_id(event->id);
 		return;
@@ -72,7 +70,8 @@ static void take_request(
 	queue = le_get32((const uint8_t *)event->param.conn.private_data + 4);
 	links->ids[queue] = event->id;
 	links->states[queue] = LINK_REQUESTED;
-	if (operation_end_add_queue(end, queue) || rdma_accept(event->id, &parameters))
+	if (links->create(links->user, queue, links->ids[queue]) ||
+		rdma_accept(event->id, &parameters))
 		links->states[queue] = LINK_FAILED;
 }
 
@@ -91,9 +90,8 @@ static enum operation_link_state state_after(enum rdma_cm_event_type event)
 }
 
 /* Takes the events that are pending. Returns 0, or -errno if the channel is broken. */
-static int take_events(struct operation_end *end, uint32_t queues)
+static int take_events(struct operation_links *links, uint32_t queues)
 {
-	struct operation_links *links = &end->links;
 	struct event_copy copy;
 	int taken;
 
@@ -102,7 +100,7 @@ static int take_events(struct operation_end *end, uint32_t queues)
 		if (taken <= 0)
 			return taken;
 		if (copy.event.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			take_request(end, &copy.event, queues);
+			take_request(links, &copy.event, queues);
 			continue;
 		}
 		for (size_t i = 0; i < OPERATION_QUEUES; i++)
@@ -127,15 +125,14 @@ static uint32_t in_state(const struct operation_links *links, enum operation_lin
  * Waits for events of these queue pairs until none is in one of the two states. Returns 0, or
  * -errno: -ETIMEDOUT at the deadline, -ECANCELED if the control connection has ended.
  */
-static int wait_while(struct operation_end *end, uint32_t queues, enum operation_link_state state,
-	enum operation_link_state other, deadline_t deadline)
+static int wait_while(struct operation_links *links, uint32_t queues,
+	enum operation_link_state state, enum operation_link_state other, deadline_t deadline)
 {
-	struct operation_links *links = &end->links;
 	struct pollfd waiting = {.fd = links->channel->fd, .events = POLLIN};
 	int error, left;
 
 	for (;;) {
-		error = take_events(end, queues);
+		error = take_events(links, queues);
 		if (error)
 			return error;
 		if (!(queues & (in_state(links, state) | in_state(links, other))))
@@ -143,33 +140,32 @@ static int wait_while(struct operation_end *end, uint32_t queues, enum operation
 		left = deadline_left(deadline);
 		if (left == 0)
 			return -ETIMEDOUT;
-		if (control_check(end->control))
+		if (control_check(links->control))
 			return -ECANCELED;
 		poll(&waiting, 1, left < LOOK_MS ? left : LOOK_MS);
 	}
 }
 
 /* Numbers that a stranger does not guess in the moment for which the listener exists. */
-static int choose_numbers(struct operation_end *end)
+static int choose_numbers(struct operation_links *links)
 {
 	uint32_t numbers[OPERATION_QUEUES];
 
 	if (getrandom(numbers, sizeof(numbers), 0) != sizeof(numbers))
 		return error_now();
 	for (size_t i = 0; i < OPERATION_QUEUES; i++)
-		end->queues[i].sequence = numbers[i] & 0xffffff;
+		links->numbers[i] = numbers[i] & 0xffffff;
 	return 0;
 }
 
-int operation_links_listen(struct operation_end *end)
+int operation_links_listen(struct operation_links *links)
 {
-	struct operation_links *links = &end->links;
 	struct sockaddr_storage address = {0};
-	struct sockaddr *local = rdma_get_local_addr(end->control->id);
+	struct sockaddr *local = rdma_get_local_addr(links->control->id);
 	int error = open_channel(links);
 
 	if (!error)
-		error = choose_numbers(end);
+		error = choose_numbers(links);
 	if (error)
 		return error;
 	memcpy(&address, local, address_length(local));
@@ -183,10 +179,10 @@ int operation_links_listen(struct operation_end *end)
 	return 0;
 }
 
-uint32_t operation_links_accept(struct operation_end *end, uint32_t queues, deadline_t deadline)
+uint32_t operation_links_accept(struct operation_links *links, uint32_t queues, deadline_t deadline)
 {
-	wait_while(end, queues, LINK_NONE, LINK_REQUESTED, deadline);
-	return queues & in_state(&end->links, LINK_ESTABLISHED);
+	wait_while(links, queues, LINK_NONE, LINK_REQUESTED, deadline);
+	return queues & in_state(links, LINK_ESTABLISHED);
 }
 
 /*
@@ -214,11 +210,10 @@ static bool is_open(
 }
 
 /* Resolves the server's address with this port, and the route to it. */
-static int resolve(
-	struct operation_end *end, enum operation_queue queue, uint16_t port, deadline_t deadline)
+static int resolve(struct operation_links *links, enum operation_queue queue, uint16_t port,
+	deadline_t deadline)
 {
-	struct operation_links *links = &end->links;
-	struct rdma_cm_id *id = links->ids[queue], *control = end->control->id;
+	struct rdma_cm_id *id = links->ids[queue], *control = links->control->id;
 	struct sockaddr_storage address = control->route.addr.dst_storage;
 	struct sockaddr_storage source = control->route.addr.src_storage;
 	const uint32_t bit = UINT32_C(1) << queue;
@@ -226,28 +221,27 @@ static int resolve(
 
 	address_set_port(&address, port);
 	address_set_port(&source, 0);
-	if (end->control->device.traits->connects_late &&
+	if (links->control->device.traits->connects_late &&
 		!is_open((struct sockaddr *)&source, (struct sockaddr *)&address, deadline))
 		return -ETIMEDOUT;
 	links->states[queue] = LINK_RESOLVING;
 	if (rdma_resolve_addr(id, (struct sockaddr *)&source, (struct sockaddr *)&address,
 		    deadline_left(deadline)))
 		return error_now();
-	error = wait_while(end, bit, LINK_RESOLVING, LINK_RESOLVING, deadline);
+	error = wait_while(links, bit, LINK_RESOLVING, LINK_RESOLVING, deadline);
 	if (error || links->states[queue] != LINK_RESOLVED)
 		return error ? error : -EHOSTUNREACH;
 	if (rdma_resolve_route(id, deadline_left(deadline)))
 		return error_now();
-	error = wait_while(end, bit, LINK_RESOLVED, LINK_RESOLVED, deadline);
+	error = wait_while(links, bit, LINK_RESOLVED, LINK_RESOLVED, deadline);
 	if (error || links->states[queue] != LINK_ROUTED)
 		return error ? error : -EHOSTUNREACH;
 	return 0;
 }
 
-int operation_links_request(struct operation_end *end, enum operation_queue queue, uint16_t port,
-	uint32_t number, deadline_t deadline)
+int operation_links_request(struct operation_links *links, enum operation_queue queue,
+	uint16_t port, uint32_t number, deadline_t deadline)
 {
-	struct operation_links *links = &end->links;
 	uint8_t request[REQUEST_SIZE];
 	struct rdma_conn_param parameters = parameters_with(request, sizeof(request));
 	int error = open_channel(links);
@@ -256,9 +250,9 @@ int operation_links_request(struct operation_end *end, enum operation_queue queu
 		return error;
 	if (rdma_create_id(links->channel, &links->ids[queue], NULL, RDMA_PS_TCP))
 		return error_now();
-	error = resolve(end, queue, port, deadline);
+	error = resolve(links, queue, port, deadline);
 	if (!error)
-		error = operation_end_add_queue(end, queue);
+		error = links->create(links->user, queue, links->ids[queue]);
 	if (!error) {
 		le_put32(request, number);
 		le_put32(request + 4, queue);
@@ -270,19 +264,18 @@ int operation_links_request(struct operation_end *end, enum operation_queue queu
 	return error;
 }
 
-uint32_t operation_links_establish(struct operation_end *end, deadline_t deadline)
+uint32_t operation_links_establish(struct operation_links *links, deadline_t deadline)
 {
 	const uint32_t requested =
-		in_state(&end->links, LINK_REQUESTED) | in_state(&end->links, LINK_ESTABLISHED);
+		in_state(links, LINK_REQUESTED) | in_state(links, LINK_ESTABLISHED);
 
 	if (requested)
-		wait_while(end, requested, LINK_REQUESTED, LINK_REQUESTED, deadline);
-	return in_state(&end->links, LINK_ESTABLISHED);
+		wait_while(links, requested, LINK_REQUESTED, LINK_REQUESTED, deadline);
+	return in_state(links, LINK_ESTABLISHED);
 }
 
-void operation_links_close(struct operation_end *end)
+void operation_links_close(struct operation_links *links)
 {
-	struct operation_links *links = &end->links;
 
 	for (size_t i = 0; i < OPERATION_QUEUES; i++) {
 		if (!links->ids[i])
@@ -291,7 +284,6 @@ void operation_links_close(struct operation_end *end)
 			rdma_disconnect(links->ids[i]);
 		if (links->ids[i]->qp)
 			rdma_destroy_qp(links->ids[i]);
-		end->queues[i].qp = NULL;
 		rdma_destroy_id(links->ids[i]);
 	}
 	if (links->listener)

@@ -15,9 +15,8 @@
 #include <stdint.h>
 
 #include "base/deadline.h"
+#include "control/control.h"
 #include "protocol/operations.h"
-
-struct operation_end;
 
 enum operation_link_state {
 	LINK_NONE = 0,
@@ -29,41 +28,46 @@ enum operation_link_state {
 	LINK_FAILED,
 };
 
-/* Part of struct operation_end. All zero: none. */
 struct operation_links {
+	struct control *control; /* whose addresses they have; set by the user, like the next two */
+	/* Creates the queue pair of a connection with rdma_create_qp(3). Returns 0 or -errno. */
+	int (*create)(void *user, enum operation_queue queue, struct rdma_cm_id *id);
+	void *user;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener; /* of the server */
 	uint16_t port;               /* of the listener */
 	struct rdma_cm_id *ids[OPERATION_QUEUES];
 	enum operation_link_state states[OPERATION_QUEUES];
+	uint32_t numbers[OPERATION_QUEUES]; /* of the server: 24 bits that a request contains */
 };
 
 /*
  * Server: starts to listen, and chooses the number that a request for each queue pair must contain,
- * its `sequence`. Returns 0 or -errno. rdma_listen(3).
+ * its number. Returns 0 or -errno. rdma_listen(3).
  */
-int operation_links_listen(struct operation_end *end);
+int operation_links_listen(struct operation_links *links);
 
 /*
  * Server: accepts the requests for these queue pairs, as bits, until all are established or the
  * deadline has passed. Returns those that are established, as bits. rdma_accept(3).
  */
-uint32_t operation_links_accept(struct operation_end *end, uint32_t queues, deadline_t deadline);
+uint32_t operation_links_accept(
+	struct operation_links *links, uint32_t queues, deadline_t deadline);
 
 /*
  * Client: creates a queue pair and requests its connection to this port of the server. Returns 0
  * once the request is sent, or -errno. rdma_resolve_addr(3), rdma_connect(3).
  */
-int operation_links_request(struct operation_end *end, enum operation_queue queue, uint16_t port,
-	uint32_t number, deadline_t deadline);
+int operation_links_request(struct operation_links *links, enum operation_queue queue,
+	uint16_t port, uint32_t number, deadline_t deadline);
 
 /*
  * Client: waits for the replies to all requests. Returns the queue pairs that are connected, as
  * bits.
  */
-uint32_t operation_links_establish(struct operation_end *end, deadline_t deadline);
+uint32_t operation_links_establish(struct operation_links *links, deadline_t deadline);
 
-/* Ends all connections, and frees their queue pairs. */
-void operation_links_close(struct operation_end *end);
+/* Ends all connections, and frees their queue pairs. The links may be all zero. */
+void operation_links_close(struct operation_links *links);
 
 #endif

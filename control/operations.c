@@ -90,7 +90,8 @@ static void describe(const struct operation_end *end, struct operations_offer *o
 			continue;
 		offer->queues[i].number =
 			end->links.port ? end->links.port : end->queues[i].qp->qp_num;
-		offer->queues[i].sequence = end->queues[i].sequence;
+		offer->queues[i].sequence =
+			end->links.port ? end->links.numbers[i] : end->queues[i].sequence;
 	}
 	if (!end->passive || !end->memory.mr)
 		return;
@@ -152,7 +153,7 @@ static void reply_with_offer(const struct operation_end *end, uint8_t reply[OPER
 /* Starts to listen for the connections of the operations, which are prepared later. */
 static void await_links(struct operation_end *end, uint32_t wanted)
 {
-	int error = operation_links_listen(end);
+	int error = operation_links_listen(&end->links);
 
 	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
 		if (!(open_of(end->results, wanted) & UINT32_C(1) << operation))
@@ -208,7 +209,7 @@ int operations_link(struct operation_end *end, const char *text, size_t size,
 			wanted |= UINT32_C(1) << operation;
 		end->results[operation] = (struct operation_result){0};
 	}
-	linked = operation_links_accept(end, queues_of(wanted), deadline_in(LINK_MS));
+	linked = operation_links_accept(&end->links, queues_of(wanted), deadline_in(LINK_MS));
 	for (enum operation operation = 0; operation < OPERATIONS; operation++) {
 		if (!(wanted & UINT32_C(1) << operation))
 			continue;
@@ -464,8 +465,9 @@ static void request_links(struct operation_end *end, uint32_t wanted,
 	for (enum operation_queue queue = 0; queue < OPERATION_QUEUES; queue++) {
 		if (!(queues & UINT32_C(1) << queue))
 			continue;
-		error = operation_links_request(end, queue, (uint16_t)theirs->queues[queue].number,
-			theirs->queues[queue].sequence, deadline);
+		error = operation_links_request(&end->links, queue,
+			(uint16_t)theirs->queues[queue].number, theirs->queues[queue].sequence,
+			deadline);
 		if (error)
 			fail_links(end, UINT32_C(1) << queue, wanted, error);
 	}
@@ -493,8 +495,8 @@ static int make_links(struct operation_end *end, uint32_t wanted, struct operati
 	if (take_offer(end, COMMAND_OPERATIONS_LINK, text, sizeof(text), theirs, deadline))
 		return -1;
 	take_prepared(end, theirs);
-	fail_links(end, ~operation_links_establish(end, soon < deadline ? soon : deadline), wanted,
-		-ETIMEDOUT);
+	fail_links(end, ~operation_links_establish(&end->links, soon < deadline ? soon : deadline),
+		wanted, -ETIMEDOUT);
 	return 0;
 }
 

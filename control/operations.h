@@ -1,9 +1,10 @@
 /*
  * Tries one of each operation between two hosts, in a diagnosis: see docs/protocol.md,
  * "Operations". The client sends COMMAND_OPERATIONS with its queue pairs; the server connects its
- * own to them, prepares each operation, and answers with its memory. Over iWARP, it listens, and the
- * client connects to it before the operations are prepared: COMMAND_OPERATIONS_LINK. The client then
- * carries all of them out, and sends COMMAND_OPERATIONS_END; the server answers with what has arrived.
+ * own to them, prepares each operation, and answers with its memory. Over iWARP, it listens, and
+ * the client connects to it before the operations are prepared: COMMAND_OPERATIONS_LINK. The
+ * client then carries all of them out, and sends COMMAND_OPERATIONS_END; the server answers with
+ * what has arrived.
  *
  * An operation that fails breaks its queue pair, and thereby what was posted after it, which is
  * tried again in another round, with new queue pairs. All functions belong to the thread of the
@@ -30,9 +31,9 @@ int operations_begin(struct operation_end *end, struct control *control, const c
 	size_t size, uint8_t reply[OPERATIONS_OFFER_SIZE]);
 
 /*
- * Server: executes COMMAND_OPERATIONS_LINK with this text, and writes that of the reply. Waits up to
- * two seconds for the client's requests. Returns 0, or -EPROTO if the text is malformed, or nothing
- * was offered over iWARP.
+ * Server: executes COMMAND_OPERATIONS_LINK with this text, and writes that of the reply. Waits up
+ * to two seconds for the client's requests. Returns 0, or -EPROTO if the text is malformed, or
+ * nothing was offered over iWARP.
  */
 int operations_link(struct operation_end *end, const char *text, size_t size,
 	uint8_t reply[OPERATIONS_OFFER_SIZE]);

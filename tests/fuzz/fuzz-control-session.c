@@ -401,6 +401,7 @@ int operations_begin(struct operation_end *end, struct control *control, const c
 	return 0;
 }
 
+/* cppcheck-suppress constParameter ; control/operations.h defines the signature */
 int operations_link(struct operation_end *end, const char *text, size_t size,
 	uint8_t reply[OPERATIONS_OFFER_SIZE])
 {

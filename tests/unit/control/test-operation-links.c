@@ -25,12 +25,12 @@ static void each_queue_pair_has_a_number_of_its_own(void **state)
 	(void)state;
 	operations_device_start(iwarp());
 	opens(&end, true);
-	assert_int_equal(operation_links_listen(&end), 0);
+	assert_int_equal(operation_links_listen(&end.links), 0);
 	assert_true(end.links.port > 0);
 	for (size_t i = 0; i < OPERATION_QUEUES; i++) {
-		assert_true(end.queues[i].sequence <= 0xffffff);
+		assert_true(end.links.numbers[i] <= 0xffffff);
 		for (size_t other = 0; other < i; other++)
-			assert_int_not_equal(end.queues[i].sequence, end.queues[other].sequence);
+			assert_int_not_equal(end.links.numbers[i], end.links.numbers[other]);
 	}
 	operation_end_close(&end);
 	assert_int_equal(operations_device.resources, 0);
@@ -44,11 +44,11 @@ static void waits_for_requests_until_the_deadline(void **state)
 	(void)state;
 	operations_device_start(iwarp());
 	opens(&end, true);
-	assert_int_equal(operation_links_listen(&end), 0);
-	assert_int_equal(operation_links_accept(&end, 1, deadline_in(500)), 0);
+	assert_int_equal(operation_links_listen(&end.links), 0);
+	assert_int_equal(operation_links_accept(&end.links, 1, deadline_in(500)), 0);
 	assert_in_range(operations_device.nanoseconds, 500000000, 600000000);
 	operations_device.gone = true;
-	assert_int_equal(operation_links_accept(&end, 1, deadline_in(500)), 0);
+	assert_int_equal(operation_links_accept(&end.links, 1, deadline_in(500)), 0);
 	assert_in_range(operations_device.nanoseconds, 500000000, 600000000);
 	operation_end_close(&end);
 	assert_int_equal(operations_device.resources, 0);
@@ -64,21 +64,21 @@ static void accepts_each_request_once(void **state)
 	operations_device_start(iwarp());
 	opens(&server, true);
 	opens(&client, false);
-	assert_int_equal(operation_links_listen(&server), 0);
-	number = server.queues[OPERATION_QUEUE_WINDOW].sequence;
-	assert_int_equal(operation_links_request(&client, OPERATION_QUEUE_WINDOW, server.links.port,
-				 number, deadline_in(500)),
+	assert_int_equal(operation_links_listen(&server.links), 0);
+	number = server.links.numbers[OPERATION_QUEUE_WINDOW];
+	assert_int_equal(operation_links_request(&client.links, OPERATION_QUEUE_WINDOW,
+				 server.links.port, number, deadline_in(500)),
 		0);
-	assert_int_equal(operation_links_request(&client, OPERATION_QUEUE_CONNECTED,
+	assert_int_equal(operation_links_request(&client.links, OPERATION_QUEUE_CONNECTED,
 				 server.links.port, number ^ 1, deadline_in(500)),
 		0);
-	assert_int_equal(operation_links_accept(&server,
+	assert_int_equal(operation_links_accept(&server.links,
 				 1 << OPERATION_QUEUE_CONNECTED | 1 << OPERATION_QUEUE_WINDOW,
 				 deadline_in(500)),
 		1 << OPERATION_QUEUE_WINDOW);
 	assert_int_equal(operations_device.rejected, 1);
-	assert_int_equal(
-		operation_links_establish(&client, deadline_in(500)), 1 << OPERATION_QUEUE_WINDOW);
+	assert_int_equal(operation_links_establish(&client.links, deadline_in(500)),
+		1 << OPERATION_QUEUE_WINDOW);
 	assert_non_null(server.queues[OPERATION_QUEUE_WINDOW].qp);
 	operation_end_close(&client);
 	operation_end_close(&server);
