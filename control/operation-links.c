@@ -34,7 +34,7 @@ static int open_channel(struct operation_links *links)
 }
 
 /* READs in both directions: on iWARP, rdmacm swaps the two in the server's reply. */
-static struct rdma_conn_param parameters_with(uint8_t request[REQUEST_SIZE], size_t size)
+static struct rdma_conn_param parameters_with(const uint8_t request[REQUEST_SIZE], size_t size)
 {
 	return (struct rdma_conn_param){.responder_resources = 1,
 		.initiator_depth = 1,
