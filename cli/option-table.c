@@ -326,6 +326,8 @@ const struct option_row option_rows[] = {
 		take_number, FIELD(depth), 1, DEPTH_MAX},
 	{SERVER | CLIENT, 'd', "device", "NAME", "use only this RDMA device (see `rdma link`)",
 		take_text, FIELD(device)},
+	{EXCHANGE, 0, "direct", NULL, "read and write a file past the page cache", take_flag,
+		FIELD(direct)},
 	{EXCHANGE, 0, "discard", NULL, "verify received data, but do not store it", take_flag,
 		FIELD(discard)},
 	{MEASUREMENTS, 0, "duration", "SECONDS", "measure each size this long; default 2",

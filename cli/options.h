@@ -121,6 +121,7 @@ struct options {
 	unsigned int input_count;
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
 	bool force;         /* replace output files */
+	bool direct;        /* read and write files past the page cache */
 	bool discard;       /* accept data that is not stored */
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
 	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */

@@ -20,6 +20,7 @@
 
 /* Option defaults, repeated in --help and the manual pages. */
 #define TIMEOUT_DEFAULT   10000                       /* milliseconds, like all times here */
+#define DIRECT_BLOCK      4096                        /* bytes, of stream/direct.h */
 #define BUFFER_DEFAULT    (UINT64_C(7) * 1024 * 1024) /* bytes, for both rings together */
 #define HANDSHAKE_DEFAULT 8000
 #define CLIENTS_DEFAULT   2048
@@ -589,8 +590,8 @@ static bool is_stream(const char *path)
 {
 	struct stat status;
 
-	return path &&
-	       (strcmp(path, "-") == 0 || (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)));
+	return path && (strcmp(path, "-") == 0 || output_is_standard(path) ||
+			       (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)));
 }
 
 /* Rejects exchange options that are valid alone but not together. */
@@ -599,6 +600,16 @@ static enum options_result check_exchange(struct options *options)
 	if (options->workers > 1 && (is_stream(options->input) || is_stream(options->output)))
 		return options_wrong(options,
 			"--workers cannot be combined with a pipe: it has one reader and one writer");
+	if (options->direct && !options->input && !options->output)
+		return options_wrong(options, "--direct needs --input or --output");
+	if (options->direct && (is_stream(options->input) || is_stream(options->output)))
+		return options_wrong(options,
+			"--direct cannot be combined with a pipe: it has no page cache to bypass");
+	if (options->direct && options->chunk % DIRECT_BLOCK)
+		return options_wrong(options,
+			"--direct cannot be combined with --chunk %" PRIu32
+			": it needs a multiple of 4096 bytes",
+			options->chunk);
 	if (options->message && options->input)
 		return options_wrong(options, "--message and --input are mutually exclusive");
 	for (unsigned int i = 0; i < options->input_count && options->input_count > 1; i++)

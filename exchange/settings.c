@@ -10,6 +10,13 @@ int settings_open_source(const struct exchange_settings *settings, struct source
 			    : source_open(source, settings->input, settings->message,
 				      settings->message_size, why);
 
+	if (!error && settings->direct) {
+		error = source_use_direct(*source, settings->input, why);
+		if (error) {
+			source_close(*source);
+			*source = NULL;
+		}
+	}
 	if (!error)
 		return 0;
 	failure_set(failure, FAILURE_FILE, phase, -error, "--input", "%s", why);

@@ -29,6 +29,7 @@ struct exchange_settings {
 	const char *const *inputs;    /* all paths, if the plans say that we send a tree */
 	unsigned int input_count;
 	struct output_file_options output_file; /* for the peer's data; output NULL: print it */
+	bool direct;                            /* read a file past the page cache */
 	uint8_t plans;             /* what we send and store: enum hello_flag; 0: unknown */
 	uint64_t buffer;           /* registered bytes for data per connection, both directions */
 	uint32_t chunk, depth;     /* 0: chosen for the device */

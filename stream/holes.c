@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stream/direct.h"
 #include "stream/holes.h"
 
 _Static_assert(sizeof(off_t) == 8, "large files need -D_FILE_OFFSET_BITS=64");
@@ -47,10 +48,10 @@ static size_t run_length(const uint8_t *bytes, size_t size, off_t offset, bool *
 	return length;
 }
 
-static int write_at(int file, const uint8_t *bytes, size_t size, off_t offset)
+static int write_at(const struct holes_file *file, const uint8_t *bytes, size_t size, off_t offset)
 {
 	while (size > 0) {
-		ssize_t taken = pwrite(file, bytes, size, offset);
+		ssize_t taken = direct_write(file->direct, file->file, bytes, size, offset);
 
 		if (taken < 0 && errno != EINTR)
 			return -errno;
@@ -78,7 +79,7 @@ int holes_write(const struct holes_file *file, const void *data, size_t size, of
 	while (size > 0) {
 		bool zero = false;
 		size_t length = run_length(bytes, size, offset, &zero);
-		int error = zero ? 0 : write_at(file->file, bytes, length, offset);
+		int error = zero ? 0 : write_at(file, bytes, length, offset);
 
 		if (zero)
 			make_hole(file, length, offset);

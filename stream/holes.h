@@ -9,6 +9,7 @@
 /* A regular file. */
 struct holes_file {
 	int file;      /* its descriptor, the caller's */
+	int direct;    /* another one for direct output (stream/direct.h), or 0 */
 	bool reserved; /* it has storage in advance: storage_reserve() */
 };
 

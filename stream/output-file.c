@@ -17,6 +17,7 @@
 
 #include "base/output.h"
 #include "base/text.h"
+#include "stream/direct.h"
 #include "stream/file-name.h"
 #include "stream/final-name.h"
 #include "stream/hidden-file.h"
@@ -34,19 +35,23 @@ struct output_file {
 	struct tree_output *tree; /* or NULL; it uses `directory` */
 	int directory;            /* of a regular file, O_PATH; -1: uses the writer */
 	int file;                 /* the hidden file, until it is committed */
+	int direct;               /* another descriptor of it, for direct output, or 0 */
 	bool reserved;            /* it has storage in advance */
 	int there;        /* the file of the final name, if it may be the same; otherwise -1 */
 	uint64_t total;   /* bytes of the whole file, if the transfer can resume; otherwise 0 */
 	uint64_t length;  /* bytes of the whole file, 0 if unknown */
 	uint64_t storage; /* bytes of storage that it needs, 0 if unknown */
 	off_t size;       /* bytes in the hidden file */
-	bool force;
+	bool force, wants_direct;
 	bool spoiled;                   /* the data is damaged */
 	int error;                      /* first failed write; 0: none */
 	char name[FILE_NAME_MAX + 1];   /* the final name; "-": standard output */
 	char hidden[FILE_NAME_MAX + 1]; /* "": renamed, or no hidden file */
 	char path[PATH_MAX];            /* as the user would name it; truncated if too long */
 };
+
+/* Why something else than a regular file is refused with --direct. */
+#define DIRECT_NOT_REGULAR " (--direct needs a regular file)"
 
 /* Storage is reserved for files of this size or more, in bytes. */
 #define RESERVED_MIN (UINT64_C(1) << 20)
@@ -151,6 +156,21 @@ static int reserve(struct output_file *file, uint64_t size, char *why)
 	return refuse(file, error, hint, why);
 }
 
+/* Opens the hidden file for direct output as well, if that is wanted. Returns 0 or -errno. */
+static int open_direct(struct output_file *file, char *why)
+{
+	int direct;
+
+	if (!file->wants_direct)
+		return 0;
+	direct = direct_open(file->directory, file->hidden, O_WRONLY | O_NOFOLLOW, file->file);
+	if (direct < 0)
+		return refuse(
+			file, direct, direct == -EOPNOTSUPP ? " (" DIRECT_REFUSED ")" : "", why);
+	file->direct = direct;
+	return 0;
+}
+
 /* Opens the hidden file. From then on, output_file_close() removes it. Returns 0 or -errno. */
 static int open_hidden(struct output_file *file, char *why)
 {
@@ -164,6 +184,9 @@ static int open_hidden(struct output_file *file, char *why)
 		return refuse(file, opened, "", why);
 	}
 	file->file = opened;
+	error = open_direct(file, why);
+	if (error)
+		return error;
 	size = cut_gaps(opened, size);
 	file->size = (off_t)size;
 	if (file->storage > size)
@@ -268,9 +291,9 @@ static int open_path(
 	if (kind == KIND_FILE) {
 		error = open_file(file, final, why);
 	} else {
-		error = writer_open(&file->writer, path, stop_fd);
+		error = file->wants_direct ? -EINVAL : writer_open(&file->writer, path, stop_fd);
 		if (error)
-			refuse(file, error, "", why);
+			refuse(file, error, file->wants_direct ? DIRECT_NOT_REGULAR : "", why);
 	}
 	free(resolved);
 	return error;
@@ -332,6 +355,7 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	}
 	made->writer.descriptor = made->directory = made->file = made->there = -1;
 	made->force = options->force;
+	made->wants_direct = options->direct;
 	made->total = offer->total;
 	made->length = offer->length;
 	made->storage = offer->storage;
@@ -450,6 +474,11 @@ int output_file_write(
 	return 0;
 }
 
+bool output_file_is_direct(const struct output_file *file)
+{
+	return file->direct;
+}
+
 bool output_file_takes_blocks(const struct output_file *file)
 {
 	return file->file >= 0;
@@ -458,7 +487,8 @@ bool output_file_takes_blocks(const struct output_file *file)
 int output_file_write_at(
 	const struct output_file *file, const void *data, size_t size, uint64_t position)
 {
-	const struct holes_file target = {.file = file->file, .reserved = file->reserved};
+	const struct holes_file target = {
+		.file = file->file, .direct = file->direct, .reserved = file->reserved};
 
 	return holes_write(&target, data, size, (off_t)position);
 }
@@ -504,6 +534,9 @@ static int finish_file(struct output_file *file)
 {
 	int error = ftruncate(file->file, file->size) ? -errno : sync_descriptor(file->file);
 
+	if (file->direct)
+		close(file->direct);
+	file->direct = 0;
 	if (close(file->file) && !error)
 		error = -errno;
 	file->file = -1;
@@ -569,6 +602,8 @@ bool output_file_close(struct output_file *file)
 	/* It stays locked until it is closed. */
 	if (file->hidden[0] && !stays)
 		unlinkat(file->directory, file->hidden, 0);
+	if (file->direct)
+		close(file->direct);
 	if (file->file >= 0)
 		close(file->file);
 	if (file->there >= 0)

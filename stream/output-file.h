@@ -48,7 +48,8 @@ struct output_file_options {
 	 * path: that file or, if it is a symbolic link, its target.
 	 */
 	const char *output;
-	bool force; /* replace an existing file as if it were new; never a directory */
+	bool force;  /* replace an existing file as if it were new; never a directory */
+	bool direct; /* write a regular file past the page cache; not those of a tree stream */
 };
 
 /* The name that a peer gives its data: untrusted bytes. See stream/file-name.h. */
@@ -124,6 +125,9 @@ bool output_file_takes_tree(const char *output);
  */
 int output_file_write(
 	struct output_file *file, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE]);
+
+/* True if the file is written directly (stream/direct.h). */
+bool output_file_is_direct(const struct output_file *file);
 
 /* True if output_file_write_at() can write to this file: it is a regular file. */
 bool output_file_takes_blocks(const struct output_file *file);

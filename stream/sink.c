@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "stream/crew.h"
+#include "stream/direct.h"
 #include "stream/file-name.h"
 #include "stream/sink.h"
 #include "stream/source.h"
 
-/* Bytes copied at a time if the digest is keyed. */
-#define COPY_SIZE ((size_t)128 << 10)
+/* Bytes copied at a time if the digest is keyed, and if the file is written directly. */
+#define COPY_SIZE   ((size_t)128 << 10)
+#define DIRECT_SIZE ((size_t)1 << 20)
 
 /* Bytes read at a time from a file that is already here. */
 #define READ_SIZE ((size_t)256 << 10)
@@ -51,7 +53,8 @@ struct sink {
 	struct output_file *file;
 	struct digester *digester;
 	struct digester *unused; /* the digester without the data that is already here, or NULL */
-	uint8_t *copies;         /* if keyed: COPY_SIZE bytes for each worker */
+	uint8_t *copies;         /* for each worker, if keyed or direct */
+	size_t copy_size;        /* bytes of data that fit into one */
 	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
 	pthread_mutex_t
 		taking; /* of workers: for the next member and, without a key, the digester */
@@ -146,14 +149,18 @@ static enum ring_wait take(struct sink *sink, size_t most, struct taken *taken)
 }
 
 /*
- * With a key, data is written and digested as this copy of it. Side by side with other workers,
- * digests as much as is possible without the data in front of it.
+ * With a key, data is written and digested as this copy of it; to be written directly, it is copied
+ * if its address does not fit. Side by side with other workers, digests as much as is possible
+ * without the data in front of it.
  */
 static void copy_data(
 	struct sink *sink, struct taken *taken, uint8_t *copy, struct digest_part *part)
 {
-	taken->bytes = memcpy(copy, taken->bytes, taken->size);
-	if (sink->workers > 1)
+	off_t offset = (off_t)(sink->start + taken->position);
+
+	if (sink->has_key || !direct_fits(taken->bytes, offset))
+		taken->bytes = memcpy(copy + offset % DIRECT_BLOCK, taken->bytes, taken->size);
+	if (sink->has_key && sink->workers > 1)
 		digester_prepare(sink->digester, sink->start + taken->position, taken->bytes,
 			taken->size, part);
 }
@@ -177,8 +184,9 @@ static void write_blocks(void *argument, unsigned int number)
 {
 	struct sink *sink = argument;
 	const struct worker_listener *listener = sink->worker.listener;
-	uint8_t *copy = sink->copies ? sink->copies + number * COPY_SIZE : NULL;
-	size_t most = copy && sink->most > COPY_SIZE ? COPY_SIZE : sink->most;
+	size_t step = sink->copy_size + DIRECT_BLOCK;
+	uint8_t *copy = sink->copies ? sink->copies + number * step : NULL;
+	size_t most = copy && sink->most > sink->copy_size ? sink->copy_size : sink->most;
 	bool blocks = sink->file && output_file_takes_blocks(sink->file);
 	struct digest_part part = {0};
 	struct taken taken;
@@ -325,7 +333,14 @@ static int continue_file(struct sink *sink)
 
 static int make_copies(struct sink *sink)
 {
-	sink->copies = malloc(sink->workers * COPY_SIZE);
+	bool direct = sink->file && output_file_is_direct(sink->file);
+
+	if (!direct && !sink->has_key)
+		return 0;
+	/* A copy begins as far into a block as in the file. */
+	sink->copy_size = direct ? DIRECT_SIZE : COPY_SIZE;
+	sink->copies =
+		aligned_alloc(DIRECT_BLOCK, sink->workers * (sink->copy_size + DIRECT_BLOCK));
 	if (sink->copies)
 		return 0;
 	snprintf(sink->why, sizeof(sink->why), "%s", strerror(ENOMEM));
@@ -339,8 +354,6 @@ static void run(void *argument)
 
 	sink->error =
 		ring_await_begin(sink->ring) == RING_READY ? open_output_file(sink) : -ECANCELED;
-	if (!sink->error && sink->has_key)
-		sink->error = make_copies(sink);
 	if (!sink->error && sink->resumes) {
 		sink->error = find_existing(sink);
 		sink->knows_have = true;
@@ -348,6 +361,8 @@ static void run(void *argument)
 	}
 	if (!sink->error && sink->resumes)
 		sink->error = continue_file(sink);
+	if (!sink->error)
+		sink->error = make_copies(sink);
 	if (!sink->error)
 		sink->error = empty_ring(sink);
 	if (!sink->error)

@@ -17,6 +17,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "stream/crew.h"
+#include "stream/direct.h"
 #include "stream/source.h"
 #include "stream/storage.h"
 #include "stream/tree-input.h"
@@ -30,6 +31,7 @@ struct source {
 	struct tree_progress tree_progress;
 	const char *fifo; /* path of a FIFO that is not open yet, or NULL */
 	int descriptor;   /* -1: not open yet */
+	int direct;       /* another descriptor of the file, for direct input, or 0 */
 	bool regular;     /* reads never wait for a writer */
 	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
 	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
@@ -204,6 +206,23 @@ int source_open(struct source **result, const char *input, const void *text, siz
 	return 0;
 }
 
+int source_use_direct(struct source *source, const char *input, char why[WORKER_WHY_SIZE])
+{
+	int direct;
+
+	if (source->text)
+		return 0;
+	if (source->tree || !source->regular || source->size == STREAM_SIZE_UNKNOWN)
+		return cannot_read(
+			why, source->name, "--direct needs a single regular file", -EINVAL);
+	direct = direct_open(AT_FDCWD, input, O_RDONLY, source->descriptor);
+	if (direct < 0)
+		return cannot_read(why, source->name,
+			direct == -EOPNOTSUPP ? DIRECT_REFUSED : strerror(-direct), direct);
+	source->direct = direct;
+	return 0;
+}
+
 struct source *source_next(const struct source *source)
 {
 	return source->next;
@@ -219,6 +238,9 @@ static void close_input(struct source *source)
 	if (source->descriptor > STDIN_FILENO)
 		close(source->descriptor);
 	source->descriptor = -1;
+	if (source->direct)
+		close(source->direct);
+	source->direct = 0;
 	tree_input_close(source->tree);
 	source->tree = NULL;
 }
@@ -399,8 +421,8 @@ static int read_block(const struct source *source, const struct span *block, off
 	ssize_t got;
 
 	while (have < block->size) {
-		got = pread(source->descriptor, block->start + have, block->size - have,
-			offset + (off_t)have);
+		got = direct_read(source->direct, source->descriptor, block->start + have,
+			block->size - have, offset + (off_t)have);
 		if (got == 0)
 			return -ENODATA;
 		if (got < 0 && errno != EINTR)

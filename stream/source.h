@@ -39,6 +39,13 @@ int source_open(struct source **source, const char *input, const void *text, siz
 int source_open_tree(struct source **source, const char *const paths[], unsigned int count,
 	char why[WORKER_WHY_SIZE]);
 
+/*
+ * Reads the file at this path, which source_open() has just opened, past the page cache
+ * (stream/direct.h), as far as its blocks are aligned in the ring. Returns 0, or -errno with a
+ * message in why. Call it before source_start().
+ */
+int source_use_direct(struct source *source, const char *input, char why[WORKER_WHY_SIZE]);
+
 /* The next source of a list that the owner keeps. It is NULL at first. */
 struct source *source_next(const struct source *source);
 void source_set_next(struct source *source, struct source *next);

@@ -23,6 +23,7 @@ static void check_numbers(const struct options *options)
 	fuzz_check(options->chunk <= options->buffer / 2);
 	fuzz_check(options->depth <= 1024);
 	fuzz_check(options->workers <= OPTIONS_WORKERS_MAX);
+	fuzz_check(!options->direct || options->input || options->output);
 	fuzz_check(!options->message || strlen(options->message) <= OPTIONS_MESSAGE_MAX);
 }
 

@@ -483,3 +483,52 @@ damaged() {
 	cmp "$DIR/data" "$DIR/in/data"
 	server_exits 0
 }
+
+# on_disk KIND: makes a file system of this kind in a file, and mounts it on $DIR/disk.
+on_disk() {
+	command -v "mkfs.$1" >/dev/null || skip "mkfs.$1 is not installed"
+	truncate -s 320M "$DIR/image"
+	mkfs."$1" -q "$DIR/image"
+	mkdir "$DIR/disk"
+	modprobe -a loop "$1" || skip "this kernel lacks $1 or loop devices"
+	mount -o loop "$DIR/image" "$DIR/disk" || skip "this kernel cannot mount $1 on a loop device"
+}
+
+# direct_transfers: sends a file of an odd size from and to that disk, in each mode, past the page cache.
+direct_transfers() {
+	local mode
+	make_file "$DIR/disk/data" 3000001
+	start_server --direct --workers 2 --force --input "$DIR/disk/data" --output "$DIR/disk/server" any
+	for mode in write read send; do
+		rm -f "$DIR/disk/server" "$DIR/disk/client"
+		expect 0 client --direct --workers 3 --force --input "$DIR/disk/data" --output "$DIR/disk/client" "$mode" \
+			"$ADDRESS" "$PORT"
+		cmp "$DIR/disk/data" "$DIR/disk/client"
+		cmp "$DIR/disk/data" "$DIR/disk/server"
+		# Storage that was reserved is not kept.
+		[ "$(stat -c '%b' "$DIR/disk/client")" -le $((3000001 / 512 + 16)) ] || false
+	done
+	stop_server
+	is_empty "$ERRORS"
+	umount "$DIR/disk"
+}
+
+@test "--direct moves files past the page cache: ext4" {
+	on_disk ext4
+	direct_transfers
+}
+
+@test "--direct moves files past the page cache: xfs" {
+	on_disk xfs
+	direct_transfers
+}
+
+@test "--direct is refused where it cannot work" {
+	mkdir "$DIR/folder" "$DIR/store"
+	make_file "$DIR/folder/a" 10
+	start_server --input "$DIR/folder/a" --output "$DIR/store/" any
+	expect 1 client --direct --input "$DIR/folder" write "$ADDRESS" "$PORT"
+	has "$ERR" 'cannot read folder: --direct needs a single regular file'
+	expect 1 client --direct --output /dev/null write "$ADDRESS" "$PORT"
+	has "$ERR" '--direct needs a regular file'
+}

@@ -25,6 +25,7 @@ static const struct listed {
 	{"SXB", "      --depth N "},
 	{"CD", "      --color auto|always|never "},
 	{"SXBLD", "  -d, --device NAME "},
+	{"SX", "      --direct "},
 	{"SX", "      --discard "},
 	{"SX", "      --workers N "},
 	{"SX", "  -f, --force "},
@@ -148,11 +149,12 @@ static void help_fits_one_screen(void **state)
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
 		read_help(&cli_commands[id], help);
 		/*
-		 * The server's help includes examples and exit statuses; a measurement of bandwidth
-		 * has options for its work requests.
+		 * The server's help includes examples and exit statuses; an exchange has options
+		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
-		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 19
+		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 20
 							  : id == CLI_BANDWIDTH ? 3
+							  : id == CLI_EXCHANGE  ? 1
 										: 0));
 	}
 }

@@ -20,11 +20,12 @@
 #include "tests/unit/unit.h"
 
 #define WORKERS 4
-#define RING    ((size_t)600000)
+#define RING    ((size_t)147 * 4096)
 #define SIZE    ((size_t)2500000)
 #define RUNS    "15"
 
-static uint8_t data[SIZE], rings[2][RING];
+static uint8_t data[SIZE];
+static _Alignas(4096) uint8_t rings[2][RING];
 static const uint8_t key[DIGEST_KEY_SIZE] = {1, 2, 3};
 static char source_why[WORKER_WHY_SIZE];
 
@@ -35,7 +36,7 @@ static struct {
 	enum fault fault;
 	off_t at; /* of the read or write that fails, or of the block at which it is cancelled */
 	atomic_uint calls;
-	bool keyed;
+	bool keyed, direct;
 	size_t most;
 	struct ring out, in;
 	struct source *source;
@@ -98,13 +99,16 @@ static void make_input(void)
 
 static void start(void)
 {
-	static const struct output_file_options options = {.output = "out", .force = true};
+	static struct output_file_options options = {.output = "out", .force = true};
 	const struct output_file_offer offer = {.name = "", .fallback = "f"};
 
+	options.direct = run.direct;
 	sem_init(&run.moved, 0, 0);
 	ring_init(&run.out, rings[0], RING);
 	ring_init(&run.in, rings[1], RING);
 	assert_int_equal(source_open(&run.source, "in", NULL, 0, source_why), 0);
+	if (run.direct)
+		assert_int_equal(source_use_direct(run.source, "in", source_why), 0);
 	assert_int_equal(sink_open(&run.sink, &options, SIZE), 0);
 	assert_int_equal(source_start(run.source, &run.out, run.most, WORKERS, &listener), 0);
 	assert_int_equal(sink_start(run.sink, &run.in, run.most, WORKERS, &listener), 0);
@@ -202,6 +206,16 @@ static void end(uint64_t moved)
 	sem_destroy(&run.moved);
 }
 
+/* True if the file system of the test supports direct access. */
+static bool has_direct(void)
+{
+	int file = open("in", O_RDONLY | O_DIRECT | O_CLOEXEC);
+
+	if (file >= 0)
+		close(file);
+	return file >= 0;
+}
+
 static void runs_end_as_they_should(enum fault fault)
 {
 	static const size_t blocks[] = {65536, 70000, 200000, 300000};
@@ -213,6 +227,7 @@ static void runs_end_as_they_should(enum fault fault)
 	for (int i = 0; i < runs; i++) {
 		run.fault = fault;
 		run.keyed = i % 2;
+		run.direct = i % 3 == 1 && has_direct();
 		run.most = blocks[i / 2 % (int)COUNT(blocks)];
 		number = number * 6364136223846793005U + 1442695040888963407U;
 		run.at = (off_t)((number >> 33) % SIZE);
