@@ -80,7 +80,7 @@ static void take_event(void *user, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		failure_from_event(&failure, event, PHASE_EXCHANGE, client->peer);
+		failure_from_event(&failure, event, PHASE_EXCHANGE);
 		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			connection_abandon(client->connection, &failure);
 		end_connection(client, &failure);
@@ -142,11 +142,13 @@ static int next_due(struct client *client)
 
 static void show_progress(struct client *client)
 {
-	struct progress_state state;
+	struct progress_state state, resumed;
 
 	if (meter_next(&client->meter, !client->closing) != 0)
 		return;
 	state = connection_progress(client->connection);
+	if (connection_take_resumed(client->connection, false, &resumed))
+		meter_note_resumed(&client->meter, &client->output, &resumed, &state);
 	meter_show(&client->meter, &client->output, &state);
 }
 

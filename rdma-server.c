@@ -209,11 +209,13 @@ static void show_memory(const struct server *server)
 
 static void show_progress(struct server *server)
 {
-	struct progress_state state;
+	struct progress_state state, resumed;
 
 	if (meter_next(&server->meter, service_is_exchanging(&server->service)) != 0)
 		return;
 	state = service_progress(&server->service);
+	while (service_take_resumed(&server->service, &resumed))
+		meter_note_resumed(&server->meter, &server->output, &resumed, &state);
 	meter_show(&server->meter, &server->output, &state);
 }
 
@@ -282,6 +284,7 @@ static enum exit_status run(struct server *server)
 	if (announce(server, addresses))
 		return STATUS_FAILED;
 	serve(server);
+	service_print_counts(service);
 	show_totals(server);
 	if (server->broken || service->stuck)
 		return STATUS_FAILED;

@@ -3,6 +3,7 @@
  * in base/failure.h, so that every other folder can use it. Any thread.
  */
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -718,6 +719,46 @@ static const struct attempt {
 	[PHASE_MEASUREMENT] = {"measurement", " with ", " failed"},
 };
 
+/* Returns what follows the prefix, NULL if the line has another. */
+static const char *after(const char *line, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return strncmp(line, prefix, length) == 0 ? line + length : NULL;
+}
+
+/* The name of a file in what this says about it, NULL if it says something else or names none. */
+static const char *file_named(const char *cause)
+{
+	const char *name = after(cause, "cannot write ");
+
+	if (!name)
+		name = after(cause, "cannot read ");
+	return name && !after(name, "the output file") && !after(name, "to ") ? name : NULL;
+}
+
+/*
+ * The cause, which the peer sees, too, names a file without its directory. Writes it with the
+ * directory of the path, or with the path after it if that has another name: a symbolic link. A
+ * path that ends with '/' is the directory.
+ */
+static void add_path(char *text, size_t size, const char *cause, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = file_named(cause), *rest = NULL;
+
+	if (!slash || strstr(cause, path)) {
+		snprintf(text, size, "%s", cause);
+		return;
+	}
+	if (name)
+		rest = after(name, slash + 1);
+	if (rest && (!slash[1] || *rest == ':' || *rest == '/'))
+		snprintf(text, size, "%.*s%.*s%s", (int)(name - cause), cause,
+			(int)(slash + 1 - path), path, name);
+	else
+		snprintf(text, size, "%s (%s)", cause, path);
+}
+
 void explain_failure(
 	const struct failure *failure, const char *peer, bool names, char *text, size_t size)
 {
@@ -725,11 +766,12 @@ void explain_failure(
 	const struct attempt *attempt = &attempts[failure->phase];
 	const char *cause = row->cause, *evidence = failure->evidence;
 	bool named = peer && attempt->link;
-	char library[160] = "";
+	char library[160] = "", located[sizeof(failure->evidence) + PATH_MAX];
 
 	if (!cause) {
-		cause = evidence;
-		evidence = failure->path && strchr(failure->path, '/') ? failure->path : "";
+		add_path(located, sizeof(located), evidence, failure->path ? failure->path : "");
+		cause = located;
+		evidence = "";
 	}
 	if (names)
 		snprintf(library, sizeof(library), " [%s: %s %d]", failure->call,
@@ -738,14 +780,6 @@ void explain_failure(
 		named ? attempt->link : "", named ? peer : "", attempt->end, cause,
 		*evidence ? " (" : "", evidence, *evidence ? ")" : "", row->remedy ? "; " : "",
 		row->remedy ? row->remedy : "", library);
-}
-
-/* Returns what follows the prefix, NULL if the line has another. */
-static const char *after(const char *line, const char *prefix)
-{
-	size_t length = strlen(prefix);
-
-	return strncmp(line, prefix, length) == 0 ? line + length : NULL;
 }
 
 /* Returns where the attempt ends in the line, with or without a peer; NULL if it is another. */

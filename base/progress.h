@@ -28,11 +28,12 @@ struct progress_state {
 	uint64_t moved; /* bytes that were transferred */
 	uint64_t there; /* bytes that did not have to be, because the receiver had them */
 	uint64_t total; /* bytes of both in the end, or PROGRESS_UNKNOWN */
+	int64_t began;  /* if there is such data, the time in ms from which the rest could move */
 	bool checking;  /* no data moves yet: both sides compare what the receiver has */
 	uint64_t file;  /* in a directory, the number of the current file, from 1; 0: none */
 	uint64_t files; /* in that directory; 0: unknown */
 	char name[PROGRESS_NAME_SIZE]; /* of the current file: any bytes */
-	char peer[PROGRESS_PEER_SIZE]; /* at a server with one client, its address; otherwise "" */
+	char peer[PROGRESS_PEER_SIZE]; /* of a client that resumes, at a server; otherwise "" */
 };
 
 /* How a line is shown. */

@@ -40,14 +40,28 @@ int meter_next(struct meter *meter, bool busy)
 	}
 	if (!meter->running) {
 		meter->running = true;
-		meter->resumed = false;
 		meter->next = deadline_in(INTERVAL_MS);
 		progress_start(&meter->progress, deadline_now(), 0);
 	}
 	return deadline_left(meter->next);
 }
 
-/* The rate of a transfer that resumes is that of the data that moves afterwards. */
+/*
+ * The rate of a transfer that resumes is that of the data that moves afterwards; if others are
+ * running, theirs stays known.
+ */
+void meter_note_resumed(struct meter *meter, const struct output *output,
+	const struct progress_state *its, const struct progress_state *all)
+{
+	char line[PROGRESS_LINE_SIZE];
+
+	/* The total of others would add to its own. */
+	if (its->total == all->total)
+		progress_start(&meter->progress, its->began, 0);
+	progress_resumed(its, line);
+	output_progress_note(output, line);
+}
+
 void meter_show(
 	struct meter *meter, const struct output *output, const struct progress_state *state)
 {
@@ -59,12 +73,6 @@ void meter_show(
 		progress_start(&meter->progress, deadline_now(), state->moved);
 		output_progress(output, "checking what is already there");
 		return;
-	}
-	if (state->there > 0 && !meter->resumed) {
-		progress_start(&meter->progress, deadline_now(), state->moved);
-		progress_resumed(state, line);
-		output_progress_note(output, line);
-		meter->resumed = true;
 	}
 	progress_line(&meter->progress, deadline_now(), state, &style, line);
 	output_progress(output, line);

@@ -11,8 +11,7 @@
 
 struct meter {
 	bool wanted, running;
-	bool utf8;    /* the terminal shows UTF-8 */
-	bool resumed; /* what was already there was printed */
+	bool utf8; /* the terminal shows UTF-8 */
 	struct progress progress;
 	deadline_t next;
 };
@@ -23,9 +22,13 @@ void meter_init(struct meter *meter, const struct options *options);
 int meter_next(struct meter *meter, bool busy);
 
 /*
- * Prints a progress line and, before the first one of a transfer that resumes, a line with what was
- * already there.
+ * Prints what was already there of a transfer that resumes, when a line is due and before it. `all`
+ * is the progress that this line shows: with that of other transfers, if there are any.
  */
+void meter_note_resumed(struct meter *meter, const struct output *output,
+	const struct progress_state *its, const struct progress_state *all);
+
+/* Prints a progress line. */
 void meter_show(
 	struct meter *meter, const struct output *output, const struct progress_state *state);
 

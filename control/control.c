@@ -200,7 +200,7 @@ static void take_end(struct control *control, const struct rdma_cm_event *event)
 		*end = (struct failure){0};
 	if (failure_is_set(end))
 		return;
-	failure_from_event(end, event, PHASE_EXCHANGE, control->peer);
+	failure_from_event(end, event, PHASE_EXCHANGE);
 	if (end->kind == FAILURE_GONE)
 		end->code = CODE_DIAGNOSIS;
 }

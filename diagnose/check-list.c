@@ -21,6 +21,9 @@ static const char *const states[] = {
 /* Terminals with fewer columns have no column for the states: results follow them. */
 #define COLUMNS_ALIGNED 80
 
+/* A failure that took less time is shown without it: nothing was waited for, in milliseconds. */
+#define AFTER_SHOWN_MS 1000
+
 void check_list_init(struct check_list *list, const struct check_row *rows, const char *host)
 {
 	*list = (struct check_list){.rows = rows};
@@ -256,8 +259,9 @@ size_t check_list_lines(const struct check_list *list, enum check check, unsigne
 	append(text, size, &used, "%s%s", account.guess ? "probably: " : "", account.cause);
 	if (*account.evidence)
 		append(text, size, &used, "\n%*sseen: %s", (int)indent, "", account.evidence);
-	append(text, size, &used, "\n%*safter: %s", (int)indent, "",
-		units_format_duration(span, list->checks[check].milliseconds));
+	if (list->checks[check].milliseconds >= AFTER_SHOWN_MS)
+		append(text, size, &used, "\n%*safter: %s", (int)indent, "",
+			units_format_duration(span, list->checks[check].milliseconds));
 	append(text, size, &used, "\n%*swhere: %s", (int)indent, "", account.side);
 	if (*account.remedy)
 		append(text, size, &used, "\n%*snext: %s", (int)indent, "", account.remedy);

@@ -79,6 +79,28 @@ static bool lacks_links(const struct operation_result results[OPERATIONS])
 	return found;
 }
 
+/* More operations than this are not named in the line of the check, but with --verbose. */
+#define NAMED_MAX 3
+
+/* The check passed, although this number did not work: names them if there is room. */
+static void pass_with(struct check_list *list, const struct operation_result results[OPERATIONS],
+	const char *state, unsigned int number)
+{
+	unsigned int worked = count(results, OPERATION_OK);
+	char names[NAMED_MAX * 32] = "";
+
+	if (number > NAMED_MAX) {
+		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u %s", worked, number, state);
+		return;
+	}
+	for (enum operation operation = 0; operation < OPERATIONS; operation++)
+		if (strcmp(state_of(results, operation), state) == 0)
+			text_append(names, sizeof(names), "%s%s", *names ? ", " : "",
+				operation_name(operation));
+	check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u %s: %s", worked, number, state, names);
+	check_list_shorten(list, CHECK_OPERATIONS, "%u ok, %u %s", worked, number, state);
+}
+
 int operations_check_judge(
 	struct check_list *list, const struct operation_result results[OPERATIONS])
 {
@@ -108,11 +130,11 @@ int operations_check_judge(
 		check_list_skip(list, CHECK_OPERATIONS, "%s",
 			unknown ? "no operation completed in time" : "no time was left");
 	} else if (unknown > 0) {
-		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u unknown", worked, unknown);
+		pass_with(list, results, "unknown", unknown);
 	} else if (skipped > 0) {
 		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u not tried", worked, skipped);
 	} else if (lacking > 0) {
-		check_list_ok(list, CHECK_OPERATIONS, "%u ok, %u unsupported", worked, lacking);
+		pass_with(list, results, states[OPERATION_UNSUPPORTED], lacking);
 	} else {
 		check_list_ok(list, CHECK_OPERATIONS, "%u ok", worked);
 	}

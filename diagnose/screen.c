@@ -11,6 +11,9 @@
 /* Columns before a fact. */
 #define FACT_INDENT 12
 
+/* Columns of a fact of this host, beside which that of the other host is. */
+#define FACT_WIDTH 23
+
 /* Narrower terminals have no columns for the facts of both ends. */
 #define COLUMNS_SIDE_BY_SIDE 70
 
@@ -124,6 +127,21 @@ static void join_ends(
 			theirs ? theirs : "-");
 }
 
+/* Prints a fact of both ends one below the other, or once if they are equal. */
+static void print_wide(
+	const struct diagnosis *diagnosis, const char *name, const char *ours, const char *theirs)
+{
+	bool equal = theirs && strcmp(ours, theirs) == 0;
+	char line[320];
+
+	snprintf(line, sizeof(line), "%-18s %s (%s)", name, ours, equal ? "both" : "this host");
+	print_fact(line, (void *)diagnosis);
+	if (equal)
+		return;
+	snprintf(line, sizeof(line), "%-18s %s (the other host)", "", theirs ? theirs : "-");
+	print_fact(line, (void *)diagnosis);
+}
+
 /* Prints the facts of both ends side by side: those that should be equal and are not, or all. */
 static void print_ends(const struct diagnosis *diagnosis)
 {
@@ -139,16 +157,20 @@ static void print_ends(const struct diagnosis *diagnosis)
 		if (!all && !differ)
 			continue;
 		if (!titled) {
-			snprintf(line, sizeof(line), "%-18s %-23s %s", "", "this host",
+			snprintf(line, sizeof(line), "%-18s %-*s %s", "", FACT_WIDTH, "this host",
 				"the other host");
 			print_fact(line, (void *)diagnosis);
 			titled = true;
 		}
+		if (!narrow && ours && strlen(ours) > FACT_WIDTH) {
+			print_wide(diagnosis, name, ours, theirs);
+			continue;
+		}
 		if (narrow)
 			join_ends(line, sizeof(line), name, ours, theirs);
 		else
-			snprintf(line, sizeof(line), "%-18s %-23s %*s%s", name, ours ? ours : "-",
-				all && differ ? -18 : 0, theirs ? theirs : "-",
+			snprintf(line, sizeof(line), "%-18s %-*s %*s%s", name, FACT_WIDTH,
+				ours ? ours : "-", all && differ ? -18 : 0, theirs ? theirs : "-",
 				all && differ ? " differs" : "");
 		print_fact(line, (void *)diagnosis);
 	}

@@ -121,6 +121,13 @@ bool connection_used_input(const struct connection *connection);
 struct progress_state connection_progress(struct connection *connection);
 
 /*
+ * Returns true once, when it is known that the transfer resumes, and stores its progress, which
+ * names the peer if `names` is true. Main thread.
+ */
+bool connection_take_resumed(
+	struct connection *connection, bool names, struct progress_state *progress);
+
+/*
  * Returns the time (deadline_now()) at which data last moved, or 0 if none has. While the
  * connection waits for a local file, which is not the peer's fault, returns the current time. Any
  * thread.

@@ -187,10 +187,12 @@ struct connection {
 	deadline_t exchange_end;      /* 0: not complete */
 	struct failure failure;       /* the first on the CQ thread; finally the outcome */
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* moved; read by any thread */
-	atomic_uint_fast64_t there_bytes;  /* that did not have to move, in both directions */
-	atomic_bool checking;              /* whether there are such bytes is not known yet */
-	uint64_t messages;                 /* SENDs: each uses up a receive of the peer */
-	uint64_t progress;                 /* increases whenever data moves */
+	atomic_uint_fast64_t there_bytes; /* that did not have to move, in both directions */
+	atomic_bool checking;             /* whether there are such bytes is not known yet */
+	atomic_int_fast64_t data_began;   /* when the data after the check could move; 0: not yet */
+	bool told_resumed;                /* connection_take_resumed() has returned them */
+	uint64_t messages;                /* SENDs: each uses up a receive of the peer */
+	uint64_t progress;                /* increases whenever data moves */
 	atomic_int_fast64_t last_progress; /* when `progress` last changed: deadline_now() */
 	atomic_bool waits_for_source;      /* our data is due and the source has not ended */
 	atomic_bool waits_for_sink;        /* the peer's data has arrived; the sink is not done */

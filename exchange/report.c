@@ -177,10 +177,11 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 	char resumed[48 + UNITS_TEXT], more[40] = "", files[FILES_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(report, stream);
+	const char *shown = stream->path ? stream->path : stream->target;
 	const struct mode *mode = report->mode ? mode_by_name(report->mode) : NULL;
 
-	if (stream->path)
-		text_escape_utf8(path, stream->path, strnlen(stream->path, PATH_SHOWN_MAX));
+	if (shown)
+		text_escape_utf8(path, shown, strnlen(shown, PATH_SHOWN_MAX));
 	if (stream->entries > 1)
 		snprintf(more, sizeof(more), " and %s more",
 			units_format_count(part, stream->entries - 1));
@@ -198,6 +199,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 	} else if (stream->resumes) {
 		snprintf(end, sizeof(end), "incomplete; the same command %s the rest",
 			sent ? "sends" : "fetches");
+	} else if (stream->kept) {
+		snprintf(end, sizeof(end), "incomplete; kept for the client to resume");
 	}
 	if (there)
 		return snprintf(text, size, "%s %s %s %s: %s byte%s, %s", verb, path,
@@ -258,6 +261,7 @@ struct progress_state connection_progress(struct connection *connection)
 
 	/* It is set before `checking` becomes false. */
 	state.there = atomic_load(&connection->there_bytes);
+	state.began = atomic_load(&connection->data_began);
 
 	if (out) {
 		state.moved = atomic_load(&connection->sent_bytes);
@@ -269,6 +273,20 @@ struct progress_state connection_progress(struct connection *connection)
 		add_stream(&state, connection->theirs.size, &tree);
 	}
 	return state;
+}
+
+bool connection_take_resumed(
+	struct connection *connection, bool names, struct progress_state *progress)
+{
+	if (connection->told_resumed)
+		return false;
+	*progress = connection_progress(connection);
+	if (progress->checking || progress->there == 0)
+		return false;
+	if (names)
+		snprintf(progress->peer, sizeof(progress->peer), "%s", connection->peer);
+	connection->told_resumed = true;
+	return true;
 }
 
 deadline_t connection_last_progress(struct connection *connection)
@@ -331,10 +349,12 @@ static bool server_keeps_part(const struct connection *connection)
 	       (resuming->from > 0 || connection->sender.credited > 0);
 }
 
-/* Sets for a client which streams the same command completes. */
+/* Sets which streams the same command of the client completes. */
 static void find_resumable(
 	const struct connection *connection, const struct failure *outcome, struct report *report)
 {
+	if (!connection->settings->active)
+		report->received.kept = connection->sink && sink_has_left(connection->sink);
 	if (!connection->settings->active || !may_pass(outcome))
 		return;
 	report->sent.resumes = server_keeps_part(connection);
@@ -388,6 +408,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 	const char *why, *sent = source_name(connection->source);
 	const char *received = connection->sink ? sink_name(connection->sink) : "";
 	const char *path = connection->sink ? sink_path(connection->sink) : "";
+	const char *target = connection->sink ? sink_target(connection->sink) : "";
 	const struct tuning tuning = tuning_of(connection);
 	bool named = *received && strcmp(received, "-") != 0;
 	struct memory_budget memory = {0};
@@ -419,6 +440,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 			.digest = connection->peer_done.digest,
 			.name = named ? received : NULL,
 			.path = *path ? path : NULL,
+			.target = *target ? target : NULL,
 			.entries = connection->sink ? sink_entries(connection->sink) : 0,
 			.discarded = connection->sink && !sink_has_output(connection->sink),
 			.complete = complete},

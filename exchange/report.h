@@ -29,6 +29,8 @@ struct report_stream {
 	uint64_t contents;     /* the size of these files */
 	double checked;        /* seconds in which both sides compared what the receiver had */
 	bool resumes;          /* not complete; the client's same command moves the rest */
+	bool kept;             /* by a server, which says that instead */
+	const char *target;    /* if it is not complete, the path that it would have, NULL: none */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */
@@ -62,10 +64,11 @@ struct json_object *report_json(const struct report *report);
  *   received in/big.iso from 192.0.2.1:40312: 209715200 bytes (209.7 MB) by WRITE in 2.5 s,
  *   83.6 MB/s, verified, XXH3 0123...cdef
  *
- * on one line. If there is no digest, "incomplete" replaces it, with a reference to
- * the same command if that moves the rest. A resumed transfer adds where it
- * started, and how long the check of what was there took, which time and rate leave out. "already
- * there" replaces the verb if the receiver had the whole file. `sent` selects the direction.
+ * on one line. If there is no digest, "incomplete" replaces it, with a reference to the same
+ * command if that moves the rest; at a server, with whether what arrived is kept. A resumed
+ * transfer adds where it started, and how long the check of what was there took, which time and
+ * rate leave out. "already there" replaces the verb if the receiver had the whole file. `sent`
+ * selects the direction.
  * Returns the length like snprintf(3). Any thread.
  */
 int report_summary(char *text, size_t size, const struct report *report, bool sent);

@@ -336,6 +336,11 @@ void stream_record_progress(struct connection *connection)
 	connection->progress = progress;
 	atomic_store_explicit(
 		&connection->sent_bytes, connection->sender.announced, memory_order_relaxed);
+	/* Before there_bytes, so that whoever sees these knows when. */
+	if (out->start || in->start)
+		atomic_store(&connection->data_began,
+			out->start && (!in->start || out->began > in->began) ? out->began
+									     : in->began);
 	atomic_store(&connection->there_bytes, out->from + in->from);
 	atomic_store(&connection->checking,
 		(out->possible && !out->start) || (in->possible && !in->start));

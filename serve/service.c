@@ -454,7 +454,7 @@ static void handshake_failed(
 {
 	const char *name = rdma_event_str(event->event);
 
-	failure_from_event(failure, event, PHASE_CONNECT, connection_peer(client->connection));
+	failure_from_event(failure, event, PHASE_CONNECT);
 	if (client->accepted && failure_reply_lost(failure, deadline_now() - client->accepted))
 		return;
 	*failure = (struct failure){0};
@@ -468,8 +468,7 @@ static void connection_failed(
 	struct failure failure = {0};
 
 	if (client->connected || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		failure_from_event(
-			&failure, event, PHASE_EXCHANGE, connection_peer(client->connection));
+		failure_from_event(&failure, event, PHASE_EXCHANGE);
 	else
 		handshake_failed(client, event, &failure);
 	client->gone = true;
@@ -619,10 +618,9 @@ struct progress_state service_progress(const struct service *service)
 	struct progress_state sum = {0}, its;
 
 	/* With several clients, there is no current file, and some may move while others check. */
-	if (first && !TAILQ_NEXT(first, next)) {
+	if (first && !TAILQ_NEXT(first, next))
 		sum = connection_progress(first->connection);
-		snprintf(sum.peer, sizeof(sum.peer), "%s", connection_peer(first->connection));
-	} else
+	else
 		TAILQ_FOREACH (client, &service->clients[CLIENT_EXCHANGING], next) {
 			its = connection_progress(client->connection);
 			sum.moved += its.moved;
@@ -636,6 +634,16 @@ struct progress_state service_progress(const struct service *service)
 	if (sum.total != PROGRESS_UNKNOWN)
 		sum.total += service->moved_before + service->there_before;
 	return sum;
+}
+
+bool service_take_resumed(struct service *service, struct progress_state *progress)
+{
+	struct client *client;
+
+	TAILQ_FOREACH (client, &service->clients[CLIENT_EXCHANGING], next)
+		if (connection_take_resumed(client->connection, true, progress))
+			return true;
+	return false;
 }
 
 void service_end_clients(struct service *service, const struct failure *reason, bool events_lost)
@@ -729,6 +737,11 @@ void service_each(const struct service *service, void *user,
 bool service_over(const struct service *service)
 {
 	return service->listeners.count == 0 && service_clients(service) == 0;
+}
+
+void service_print_counts(struct service *service)
+{
+	client_log_print_counts(&service->log, INT64_MAX);
 }
 
 void service_free(struct service *service)

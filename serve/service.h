@@ -115,6 +115,11 @@ bool service_is_exchanging(const struct service *service);
 /* Returns the progress of all clients since the service was last without any. */
 struct progress_state service_progress(const struct service *service);
 
+/*
+ * Returns true for each client whose transfer resumes, once, and stores its progress and address.
+ */
+bool service_take_resumed(struct service *service, struct progress_state *progress);
+
 /* Stops accepting clients and refuses those whose input is being opened; others may finish. */
 void service_stop_listening(struct service *service);
 
@@ -126,6 +131,12 @@ void service_end_clients(struct service *service, const struct failure *reason, 
 
 /* True if there are no clients and none can connect. */
 bool service_over(const struct service *service);
+
+/*
+ * Prints how many refusals and failures were only counted and not printed yet. All clients must
+ * have been freed.
+ */
+void service_print_counts(struct service *service);
 
 /* Frees the devices and prints the last counts. All clients must have been freed. */
 void service_free(struct service *service);

@@ -65,7 +65,7 @@ struct sink {
 	int error;
 	char why[OUTPUT_FILE_WHY_SIZE];
 	char kept[FILE_NAME_MAX + 1];
-	char path[PATH_MAX];
+	char path[PATH_MAX]; /* of the output file, once it is open, whatever becomes of the data */
 	unsigned long entries; /* of a tree stream */
 	struct tree_progress tree_progress;
 
@@ -247,17 +247,21 @@ static enum sink_state verify(struct sink *sink)
 	if (sink->error)
 		return SINK_FAILED;
 	snprintf(sink->kept, sizeof(sink->kept), "%s", output_file_name(sink->file));
-	snprintf(sink->path, sizeof(sink->path), "%s", output_file_path(sink->file));
 	sink->entries = output_file_entries(sink->file);
 	return SINK_VERIFIED;
 }
 
 static int open_output_file(struct sink *sink)
 {
+	int error;
+
 	if (!sink->options->output)
 		return 0;
-	return output_file_open(
+	error = output_file_open(
 		&sink->file, sink->options, &sink->offer, sink->worker.stop_fd, sink->why);
+	if (!error)
+		snprintf(sink->path, sizeof(sink->path), "%s", output_file_path(sink->file));
+	return error;
 }
 
 /* Adds a file to the digest. Returns 0, -ECANCELED, or -EIO if it cannot be read as a whole. */
@@ -462,6 +466,11 @@ struct tree_state sink_tree(struct sink *sink)
 }
 
 const char *sink_path(const struct sink *sink)
+{
+	return sink->state == SINK_VERIFIED ? sink->path : "";
+}
+
+const char *sink_target(const struct sink *sink)
 {
 	return sink->path;
 }

@@ -103,6 +103,12 @@ struct tree_state sink_tree(struct sink *sink);
 const char *sink_path(const struct sink *sink);
 
 /*
+ * The path that the file has, or would have if the data were complete and verified; "" if there is
+ * none, or the output could not be opened. Valid once the thread has been joined or has ended.
+ */
+const char *sink_target(const struct sink *sink);
+
+/*
  * True if an incomplete file stays that the next transfer of it resumes. Valid once the thread has
  * been joined.
  */

@@ -29,24 +29,22 @@ int id_set_dscp(struct rdma_cm_id *id, int dscp, struct failure *failure)
 }
 
 /* Records a refusal and the details from the server's hello. */
-static void refusal(struct failure *failure, const struct hello *theirs, const char *peer)
+static void refusal(struct failure *failure, const struct hello *theirs)
 {
 	const struct mode *mode = mode_by_number(theirs->mode);
 	char cause[160] = "", count[UNITS_TEXT];
 
 	if (theirs->refusal == REFUSAL_MODE)
-		snprintf(cause, sizeof(cause), "the server at %s runs in %s mode", peer,
+		snprintf(cause, sizeof(cause), "the server runs in %s mode",
 			mode ? mode->name : "another");
 	else if (theirs->refusal == REFUSAL_VERSION)
 		snprintf(cause, sizeof(cause),
-			"the server at %s speaks protocol version %u, this client speaks %d", peer,
+			"the server speaks protocol version %u, this client speaks %d",
 			theirs->version, HELLO_VERSION);
 	else if (theirs->refusal == REFUSAL_SESSION)
-		snprintf(cause, sizeof(cause),
-			"the server at %s does not support this kind of session", peer);
+		snprintf(cause, sizeof(cause), "the server does not support this kind of session");
 	else if (theirs->refusal == REFUSAL_SIZE)
-		snprintf(cause, sizeof(cause),
-			"the server at %s accepts at most %s bytes from a client", peer,
+		snprintf(cause, sizeof(cause), "the server accepts at most %s bytes from a client",
 			units_format_count(count, theirs->size));
 	if (theirs->refusal == REFUSAL_SECRET)
 		secret_refused(failure);
@@ -54,8 +52,8 @@ static void refusal(struct failure *failure, const struct hello *theirs, const c
 		"RDMA_CM_EVENT_REJECTED", "%s", cause);
 }
 
-void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
-	enum phase phase, const char *peer)
+void failure_from_event(
+	struct failure *failure, const struct rdma_cm_event *event, enum phase phase)
 {
 	const struct rdma_conn_param *reply = &event->param.conn;
 	const char *name = rdma_event_str(event->event);
@@ -63,7 +61,7 @@ void failure_from_event(struct failure *failure, const struct rdma_cm_event *eve
 
 	if (event->event == RDMA_CM_EVENT_REJECTED && reply->private_data &&
 		hello_decode(&theirs, reply->private_data, reply->private_data_len) == 0)
-		refusal(failure, &theirs, peer);
+		refusal(failure, &theirs);
 	else if (event->event == RDMA_CM_EVENT_REJECTED && event->status > 0)
 		failure_set(failure, FAILURE_REJECTED, phase, event->status, name, "");
 	else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)

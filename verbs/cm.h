@@ -63,11 +63,11 @@ int channel_take(struct rdma_event_channel *channel, struct event_copy *copy);
 
 /*
  * Records the failure reported by an rdmacm event: a positive REJECTED status is an InfiniBand
- * reason, any other status a negative errno. Decodes a refusal by rdma-server. peer is the server's
- * name in messages. Any thread. rdma_get_cm_event(3).
+ * reason, any other status a negative errno. Decodes a refusal by rdma-server. Any thread.
+ * rdma_get_cm_event(3).
  */
-void failure_from_event(struct failure *failure, const struct rdma_cm_event *event,
-	enum phase phase, const char *peer);
+void failure_from_event(
+	struct failure *failure, const struct rdma_cm_event *event, enum phase phase);
 
 /*
  * For a server: replaces the failure of a connection that the client did not confirm within

@@ -82,7 +82,7 @@ static int event_failed(struct dial *dial, const struct rdma_cm_event *event, en
 		return attempt_failed(
 			dial, phase, rdma_event_str(event->event), abs(event->status));
 	if (!failure_is_set(&dial->failure))
-		failure_from_event(&dial->failure, event, phase, dial->peer);
+		failure_from_event(&dial->failure, event, phase);
 	return -1;
 }
 

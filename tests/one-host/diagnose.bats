@@ -74,7 +74,7 @@ load diagnose
 	local operation
 	start_server any
 	diagnose 0 "$ADDRESS" "$PORT"
-	has "$OUT" '^operations  ok      15 ok, 1 unsupported$'
+	has "$OUT" '^operations  ok      15 ok, 1 unsupported: alternate path$'
 	has_not "$OUT" 'compare-and-swap'
 	diagnose 0 --verbose "$ADDRESS" "$PORT"
 	for operation in SEND 'SEND with immediate' 'WRITE with immediate' 'WRITE of 0 bytes' 'READ of 0 bytes' 'SEND of 0 bytes' \

@@ -151,7 +151,7 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 	[ "$(cat "$DIR/in/a/data")" = old ]
 	rm -r "$DIR/in/a"
 	mkfifo "$DIR/a/fifo"
-	expect_error 1 'cannot read a/fifo: it is neither a file, a directory nor a symbolic link' \
+	expect_error 1 "cannot read $DIR/a/fifo: it is neither a file, a directory nor a symbolic link" \
 		client --input "$DIR/a" write "$ADDRESS" "$PORT"
 	wait_until is_empty "$DIR/in"
 	rm "$DIR/a/fifo"

@@ -259,7 +259,7 @@ feed() {
 	mkdir "$DIR/in"
 	for mode in write read; do
 		start_server --max-size 10K --output "$DIR/in/" $mode
-		expect_error 3 "the server at $ADDRESS:$PORT accepts at most 10,240 bytes from a client; send less" \
+		expect_error 3 "the server accepts at most 10,240 bytes from a client; send less" \
 			client --input "$DIR/large" $mode "$ADDRESS" "$PORT"
 		is_empty "$ERRORS"
 		is_empty "$DIR/in"

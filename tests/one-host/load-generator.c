@@ -125,7 +125,7 @@ static int take_event(struct load *load, const struct rdma_cm_event *event, stru
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		return 0;
 	default:
-		failure_from_event(failure, event, PHASE_CONNECT, "the server");
+		failure_from_event(failure, event, PHASE_CONNECT);
 		return -1;
 	}
 }

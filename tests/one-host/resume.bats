@@ -46,7 +46,7 @@ load streams
 		has "$OUT" "^already there: $DIR/got from $ADDRESS:$PORT: 300,000 bytes, XXH3 "
 	done
 	echo different >"$DIR/got"
-	expect_error 1 "cannot write got: File exists (--force at the receiver replaces it) ($DIR/got)" \
+	expect_error 1 "cannot write $DIR/got: File exists (--force at the receiver replaces it)" \
 		client --output "$DIR/got" write "$ADDRESS" "$PORT"
 	stop_server
 }
@@ -54,6 +54,9 @@ load streams
 # The size of the hidden file of $DIR/big, 0 if there is none.
 partial_size() { find "$DIR/in" -name '.big.??????' -printf '%s\n' | sort -n | tail -n 1; }
 partial_exceeds() { [ "$(partial_size)" -gt "$1" ] 2>/dev/null; }
+
+# has_partial NAME: a part of this file is there.
+has_partial() { [ -n "$(find "$DIR/in" -name ".$1.??????" -size +1000k)" ]; }
 
 start_big() { # MODE
 	"$PAIR_BIN/rdma-client" --timeout 60 --json --input "$DIR/big" "$1" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
@@ -94,6 +97,33 @@ resumed_after() {
 		start_big "${modes[(i + i / 3) % 3]}"
 		resumed_after "$kept"
 	done
+	stop_server
+}
+
+@test "the lines of a server's incomplete transfers name the files, and those that resume name the clients" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
+	local i modes=(write read) peer="$ADDRESS:[0-9]*" pids=()
+	mkdir "$DIR/in" "$DIR/0" "$DIR/1"
+	head -c 80000000 /dev/urandom | tee "$DIR/0/big0" >"$DIR/1/big1"
+	start_server --timeout 60 --progress --output "$DIR/in/" any
+	for i in 0 1; do
+		"$PAIR_BIN/rdma-client" --timeout 60 --input "$DIR/$i/big$i" "${modes[i]}" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+		wait_until has_partial "big$i"
+		kill -KILL $!
+	done
+	for i in 0 1; do
+		wait_line "$LOG" "^received $DIR/in/big$i from $peer: [0-9,]* bytes .*, incomplete; kept for the client to resume\\.\$" ||
+			fail "$(cat "$LOG" "$ERRORS")"
+	done
+	has_not "$ERRORS" resuming
+	for i in 0 1; do
+		"$PAIR_BIN/rdma-client" --timeout 60 --input "$DIR/$i/big$i" "${modes[i]}" "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+		pids+=($!)
+	done
+	exits_with 0 "${pids[0]}"
+	exits_with 0 "${pids[1]}"
+	count "$ERRORS" "^rdma-server: resuming from $peer at [0-9]* %: [0-9.]* MB of 80\.0 MB already there\$" 2
+	[ "$(grep -o ' from [^ ]*' "$ERRORS" | sort -u | wc -l)" -eq 2 ] || fail "$(cat "$ERRORS")"
 	stop_server
 }
 

@@ -130,12 +130,12 @@ full_at_both() { # MODE
 	has "$ERR" 'the peer aborted: cannot write data: No space left on device'
 	one_line "$ERR"
 	server_exits 1
-	has "$ERRORS" 'cannot write data: No space left on device'
+	has "$ERRORS" "cannot write $DIR/full/data: No space left on device"
 	one_line "$ERRORS"
 	is_empty "$DIR/full"
 	start_server --count 1 --input "$DIR/data" "$1"
 	expect 1 client --output "$DIR/full/mine" "$1" "$ADDRESS" "$PORT"
-	has "$ERR" 'cannot write mine: No space left on device'
+	has "$ERR" "cannot write $DIR/full/mine: No space left on device"
 	one_line "$ERR"
 	server_exits 4
 	has "$ERRORS" 'the peer aborted: cannot write mine: No space left on device'

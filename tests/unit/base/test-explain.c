@@ -480,6 +480,40 @@ static void known_symptoms_have_the_right_cause(void **state)
 	}
 }
 
+/* The cause, which a peer sees, too, names a file without its directory; this host, its path. */
+static void the_path_of_a_file_is_named_once(void **state)
+{
+	static const struct {
+		const char *cause, *path, *text;
+	} cases[] = {
+		{"cannot read a: none", "in/a", "cannot start: cannot read in/a: none."},
+		{"cannot read a/b/c: none", "in/a", "cannot start: cannot read in/a/b/c: none."},
+		{"cannot read a: none", "a", "cannot start: cannot read a: none."},
+		{"cannot read ab: none", "in/a", "cannot start: cannot read ab: none (in/a)."},
+		{"cannot write a: none", "in/", "cannot start: cannot write in/a: none."},
+		{"cannot write a: none", "/b", "cannot start: cannot write a: none (/b)."},
+		{"cannot write to in/: none", "in/", "cannot start: cannot write to in/: none."},
+		{"cannot write to standard output: none", "/dev/stdout",
+			"cannot start: cannot write to standard output: none (/dev/stdout)."},
+		{"cannot write the output file: none", "in/",
+			"cannot start: cannot write the output file: none (in/)."},
+		{"it is broken", "in/a", "cannot start: it is broken (in/a)."},
+	};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct failure failure = {.kind = FAILURE_FILE,
+			.phase = PHASE_START,
+			.code = ENOENT,
+			.path = cases[i].path};
+
+		snprintf(failure.evidence, sizeof(failure.evidence), "%s", cases[i].cause);
+		explain_failure(&failure, NULL, false, text, sizeof(text));
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +528,7 @@ int main(void)
 		cmocka_unit_test(completions_have_the_names_of_verbs_h),
 		cmocka_unit_test(codes_have_names),
 		cmocka_unit_test(known_symptoms_have_the_right_cause),
+		cmocka_unit_test(the_path_of_a_file_is_named_once),
 	};
 
 	return cmocka_run_group_tests_name("explain", tests, NULL, NULL);

@@ -146,7 +146,6 @@ static void evidence_equal_to_the_cause_is_printed_once(void **state)
 	(void)state;
 	assert_string_equal(lines(&list, CHECK_NAME),
 		"name        failed  Name or service not known\n"
-		"                    after: 0 ms\n"
 		"                    where: this host\n"
 		"                    next: check the name and the name service, or use an IP address\n"
 		"                    look: getent ahosts 10.9.0.2");

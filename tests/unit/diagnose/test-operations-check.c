@@ -36,8 +36,10 @@ static void a_good_result_fits_one_line(void **state)
 		(struct operation_result){OPERATION_UNSUPPORTED, LACK_MIGRATION, 0, 0};
 	list = judged(results);
 	assert_int_equal(list.checks[CHECK_OPERATIONS].state, CHECK_OK);
-	assert_string_equal(list.checks[CHECK_OPERATIONS].text, "15 ok, 1 unsupported");
-	assert_true(strlen(list.checks[CHECK_OPERATIONS].text) <= 20);
+	assert_string_equal(
+		list.checks[CHECK_OPERATIONS].text, "15 ok, 1 unsupported: alternate path");
+	assert_string_equal(list.checks[CHECK_OPERATIONS].shorter[0], "15 ok, 1 unsupported");
+	assert_true(strlen(list.checks[CHECK_OPERATIONS].shorter[0]) <= 20);
 }
 
 static void unsupported_is_no_failure(void **state)
@@ -49,6 +51,7 @@ static void unsupported_is_no_failure(void **state)
 	set_all(results, OPERATION_UNSUPPORTED);
 	list = judged(results);
 	assert_int_equal(list.checks[CHECK_OPERATIONS].state, CHECK_OK);
+	assert_string_equal(list.checks[CHECK_OPERATIONS].text, "0 ok, 16 unsupported");
 	assert_int_equal(check_list_status(&list), STATUS_OK);
 }
 
@@ -128,7 +131,9 @@ static void what_a_healthy_host_can_do_is_unknown(void **state)
 		assert_int_equal(list.checks[CHECK_OPERATIONS].state,
 			cases[i].unknown ? CHECK_OK : CHECK_FAILED);
 		if (cases[i].unknown)
-			assert_string_equal(list.checks[CHECK_OPERATIONS].text, "15 ok, 1 unknown");
+			assert_int_equal(strncmp(list.checks[CHECK_OPERATIONS].text,
+						 "15 ok, 1 unknown: ", 18),
+				0);
 		operations_check_line(results, cases[i].operation, line);
 		assert_int_equal(strstr(line, " unknown, ") != NULL, cases[i].unknown);
 	}

@@ -164,6 +164,25 @@ static void verbose_shows_the_facts_of_both_ends(void **state)
 	assert_non_null(strstr(printed.out, "\n            rdma_cm missing, ib_core not loaded"));
 }
 
+/* What does not fit its column would make the table ragged. */
+static void facts_that_are_too_wide_are_not_side_by_side(void **state)
+{
+	(void)state;
+	make_healthy();
+	facts_add(&diagnosis.ours, "operations", "write read send write-imm");
+	facts_add(&diagnosis.theirs, "operations", "write read send write-imm");
+	facts_add(&diagnosis.ours, "driver", "a driver with a very long name");
+	facts_add(&diagnosis.theirs, "driver", "rdma_rxe");
+	diagnosis.output.verbose = true;
+	run(print, NULL);
+	assert_non_null(strstr(printed.out,
+		"            rdma mtu           4096                    4096\n"
+		"            operations         write read send write-imm (both)\n"
+		"            driver             a driver with a very long name (this host)\n"
+		"                               rdma_rxe (the other host)\n"
+		"data        ok "));
+}
+
 /* Only what differs, although it should not, is shown side by side. */
 static void different_ends_are_shown_side_by_side(void **state)
 {
@@ -218,7 +237,6 @@ static void a_failure_on_a_terminal_has_colors_and_fits(void **state)
 		"neighbour   " GREEN "ok" OFF " 10.0.0.2 is 52:54:00:77:00:02 (0.412 ms)\n"
 		"path        " GREEN "ok" OFF " datagrams of 4200 bytes arrive\n"
 		"connection  " RED "failed" OFF " nothing is listening on this port\n"
-		"               after: 0 ms\n"
 		"               where: the other host\n"
 		"               next: start rdma-server on that host, or\n"
 		"                 check the port number\n");
@@ -390,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_healthy_pair_in_a_file),
 		cmocka_unit_test(a_healthy_pair_has_one_line_for_each_check),
 		cmocka_unit_test(verbose_shows_the_facts_of_both_ends),
+		cmocka_unit_test(facts_that_are_too_wide_are_not_side_by_side),
 		cmocka_unit_test(different_ends_are_shown_side_by_side),
 		cmocka_unit_test(a_failure_on_a_terminal_has_colors_and_fits),
 		cmocka_unit_test(colors_can_be_switched),

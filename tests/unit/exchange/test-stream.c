@@ -378,6 +378,7 @@ static void a_file_that_is_there_is_not_sent_again(void **state)
 		struct pair pair = {.chance = i, .active = {.mode = i % MODE_COUNT}};
 		struct fixture *sender = i & 2 ? &pair.passive : &pair.active;
 		struct fixture *receiver = i & 2 ? &pair.active : &pair.passive;
+		struct connection *connection;
 		struct progress_state now[2];
 		struct stream stream;
 
@@ -402,6 +403,12 @@ static void a_file_that_is_there_is_not_sent_again(void **state)
 			assert_int_equal(now[end].there, i / 4 ? 50000 : 0);
 			assert_int_equal(now[end].total, 50000);
 			assert_false(now[end].checking);
+			/* It is told once. */
+			connection = (end ? &pair.passive : &pair.active)->connection;
+			assert_int_equal(
+				connection_take_resumed(connection, end, &now[end]), i / 4);
+			assert_int_equal(*now[end].peer != '\0', i / 4 && end);
+			assert_false(connection_take_resumed(connection, end, &now[end]));
 		}
 		pair_close(&pair);
 		connection_report(pair.active.connection, &none, NULL, false);

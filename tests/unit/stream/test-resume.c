@@ -97,6 +97,7 @@ static void continues_an_interrupted_transfer(void **state)
 	drain_assert_ends(SINK_VERIFIED);
 	assert_false(sink_is_there(drain.sink));
 	assert_string_equal(sink_path(drain.sink), "big");
+	assert_string_equal(sink_target(drain.sink), "big");
 	assert_int_equal(size_of("big"), LEFT + DRAIN_DATA);
 	assert_int_equal(count_entries(NULL), 1);
 }
@@ -165,6 +166,8 @@ static void leaves_a_large_interrupted_transfer(void **state)
 		a_moment();
 	sink_stop(drain.sink);
 	drain_assert_ends(SINK_FAILED);
+	assert_string_equal(sink_path(drain.sink), "");
+	assert_string_equal(sink_target(drain.sink), "big");
 	assert_int_equal(count_entries(hidden), 1);
 	drain_assert_kept(hidden, DRAIN_DATA);
 }
