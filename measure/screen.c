@@ -25,15 +25,24 @@ unsigned int screen_columns(const struct output *output)
 	return columns >= TABLE_COLUMNS_MIN && columns < TABLE_COLUMNS ? columns : TABLE_COLUMNS;
 }
 
+/* A line with a label continues below what follows it, another one as elsewhere. */
+static int continuation(const char *line)
+{
+	bool labelled = strlen(line) > INDENT && strncmp(line + INDENT - 2, "  ", 2) == 0;
+
+	return labelled ? INDENT : 2;
+}
+
 void screen_print_line(const struct output *output, const char *line)
 {
 	size_t room = screen_columns(output), size = text_fit(line, room);
+	int indent = continuation(line);
 
 	output_line(output, "%.*s", (int)size, line);
 	for (line += size; *line; line += size) {
 		line += strspn(line, " ");
-		size = text_fit(line, room - INDENT);
-		output_line(output, "%*s%.*s", INDENT, "", (int)size, line);
+		size = text_fit(line, room - (size_t)indent);
+		output_line(output, "%*s%.*s", indent, "", (int)size, line);
 	}
 }
 

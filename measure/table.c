@@ -318,7 +318,7 @@ bool table_bar(
 
 	if (count == 0)
 		return false;
-	snprintf(line, TABLE_LINE, "%10.2f us %9" PRIu64 " %7.3f %% ", (double)from / 1000, count,
+	snprintf(line, TABLE_LINE, "%10.2f us %9" PRIu64 " %7.2f %% ", (double)from / 1000, count,
 		100 * (double)count / (double)latency->count);
 	used = (unsigned int)strlen(line);
 	if (columns > TABLE_LINE - 1)

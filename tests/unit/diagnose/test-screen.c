@@ -207,6 +207,38 @@ static void different_ends_are_shown_side_by_side(void **state)
 	assert_null(strstr(printed.out, "bandwidth   skipped"));
 }
 
+/* The whole screen of the most frequent fault between two hosts. */
+static void different_mtus_on_a_terminal(void **state)
+{
+	struct failure failure = {0};
+
+	(void)state;
+	setenv("NO_COLOR", "1", 1);
+	make_healthy();
+	shorten();
+	facts_add(&diagnosis.ours, "interface mtu", "4200");
+	facts_add(&diagnosis.theirs, "interface mtu", "1500");
+	failure_set(&failure, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "facts",
+		"this host 4200, the other host 1500");
+	check_list_fail(&diagnosis.list, CHECK_ENDS, &failure);
+	check_list_skip(&diagnosis.list, CHECK_DATA, "no packet would fit");
+	skip_from(CHECK_BANDWIDTH, "not reached");
+	run_on_terminal(print, true, 80);
+	assert_string_equal(printed.error,
+		"verdict: RDMA does not work: the network interfaces of the two hosts have\n"
+		"         different MTUs; look at either host.\n" CHECKS_1_TO_8
+		"both ends   failed  the network interfaces of the two hosts have different MTUs\n"
+		"                    seen: this host 4200, the other host 1500\n"
+		"                    where: either host\n"
+		"                    next: set the same MTU at both ends and on every switch\n"
+		"                      between them\n"
+		"                    look: ip link\n"
+		"                               this host               the other host\n"
+		"            interface mtu      4200                    1500\n"
+		"data        skipped no packet would fit\n");
+	unsetenv("NO_COLOR");
+}
+
 static void fail_to_connect(void)
 {
 	struct failure failure = {0};
@@ -410,6 +442,7 @@ int main(void)
 		cmocka_unit_test(verbose_shows_the_facts_of_both_ends),
 		cmocka_unit_test(facts_that_are_too_wide_are_not_side_by_side),
 		cmocka_unit_test(different_ends_are_shown_side_by_side),
+		cmocka_unit_test(different_mtus_on_a_terminal),
 		cmocka_unit_test(a_failure_on_a_terminal_has_colors_and_fits),
 		cmocka_unit_test(colors_can_be_switched),
 		cmocka_unit_test(terminals_of_any_width_show_every_word),

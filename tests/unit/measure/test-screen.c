@@ -210,7 +210,7 @@ static void many_counters_are_folded(void **state)
 	assert_non_null(strstr(printed.out,
 		"\ncounters of this host: completer_retry_err 19, duplicate_request 282\n"
 		"counters of the other host: completer_retry_err 19, duplicate_request 282,\n"
-		"            out_of_sequence 12, packet_seq_err 41\nbest rate"));
+		"  out_of_sequence 12, packet_seq_err 41\nbest rate"));
 }
 
 /* Packets that soft-RoCE sent twice, although none was lost, are explained. */
@@ -270,15 +270,15 @@ static void a_histogram_is_as_wide_as_the_terminal(void **state)
 		make(true, "write");
 		options.measure.histogram = true;
 		run_on_terminal(print, true, widths[i]);
-		bar = strstr(printed.error, "      0.38 us        98  98.000 % ###");
+		bar = strstr(printed.error, "      0.38 us        98   98.00 % ###");
 		assert_non_null(bar);
 		assert_int_equal(strcspn(bar, "\n"), widths[i]);
 		assert_non_null(strstr(printed.error, "\n latency from       ops     share\n"
-						      "      0.10 us         1   1.000 %"));
+						      "      0.10 us         1    1.00 %"));
 	}
 	run(print, NULL);
 	assert_non_null(strstr(printed.out,
-		"      0.38 us        98  98.000 % ##############################################\n"));
+		"      0.38 us        98   98.00 % ##############################################\n"));
 }
 
 static int print_running(void)
