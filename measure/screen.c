@@ -28,9 +28,9 @@ unsigned int screen_columns(const struct output *output)
 /* A line with a label continues below what follows it, another one as elsewhere. */
 static int continuation(const char *line)
 {
-	bool labelled = strlen(line) > INDENT && strncmp(line + INDENT - 2, "  ", 2) == 0;
+	size_t label = strcspn(line, ":") + 1;
 
-	return labelled ? INDENT : 2;
+	return label < INDENT && strspn(line + label, " ") == INDENT - label ? INDENT : 2;
 }
 
 void screen_print_line(const struct output *output, const char *line)

@@ -95,7 +95,7 @@ static void operations_without_a_connection_are_not_tried(void **state)
 	results[OPERATION_FENCE] = (struct operation_result){OPERATION_OK, 0, 0, 0};
 	list = judged(results);
 	assert_int_equal(list.checks[CHECK_OPERATIONS].state, CHECK_OK);
-	assert_string_equal(list.checks[CHECK_OPERATIONS].text, "1 ok, 1 unknown");
+	assert_string_equal(list.checks[CHECK_OPERATIONS].text, "1 ok, 1 unknown: SEND");
 }
 
 /* What a lost packet, a busy host or a limit can do is no evidence of a fault. */

@@ -127,7 +127,7 @@ static void several_runs_have_a_range(void **state)
 	assert_non_null(strstr(printed.out,
 		"\n   8      7.20     7.10     7.30      7.05     0.90     9.10   0.980\n"
 		"noise: from the minimum (best) to 90 % (worst) of the operations, or from the\n"
-		"            best to the worst of three runs or more\n"));
+		"  best to the worst of three runs or more\n"));
 }
 
 /* Documents of version 0.1 name the command "measured". */

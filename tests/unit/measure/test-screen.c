@@ -181,7 +181,7 @@ static void different_ends_are_told_apart(void **state)
 	run(print, NULL);
 	assert_string_equal(printed.out,
 		"WRITE bandwidth between host2 (rxe0/1) and 10.77.0.1 (mlx5_0/2), 2026-11-26\n"
-		"            20:01:07\n"
+		"  20:01:07\n"
 		"this host:  rdma_rxe, 2.5 Gb/sec (1X SDR), NUMA node 0, thread on node 0\n"
 		"other host: mlx5_core, 100 Gb/sec (4X EDR)\n"
 		"both ends:  RDMA MTU 4096, RoCE v2, poll spin\n"
