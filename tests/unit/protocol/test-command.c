@@ -141,7 +141,7 @@ static void keeps_its_numbers(void **state)
 		{COMMAND_OPERATIONS, 13},
 		{COMMAND_OPERATIONS_END, 14},
 		{COMMAND_OPERATIONS_LINK, 15},
-		{COMMAND_TYPES, 15},
+		{COMMAND_TYPES, 16},
 	};
 
 	(void)state;

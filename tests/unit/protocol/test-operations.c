@@ -79,7 +79,7 @@ static void refuses_what_is_impossible(void **state)
 		{96, 4},      /* a state */
 		{96 + 1, 1},  /* a code of a success */
 		{96 + 5, 13}, /* an unknown lack */
-		{96 + 9, 11}, /* an unknown fault */
+		{96 + 9, 12}, /* an unknown fault */
 	};
 	const struct operations_offer offer = example();
 	struct operations_offer decoded;
