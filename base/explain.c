@@ -332,6 +332,11 @@ static const struct explanation rows[] = {
 		"this host could not send the connection request",
 		"check its routes, its firewall and the network namespace: rdma-client diagnose",
 		"ip route get HOST; rdma link"},
+	{FAILURE_DEADLINE, PHASE_CONNECT, CODE_TCP_SILENT, STATUS_CONNECT, SIDE_ANYWHERE, FACT,
+		"no reply came from the server's TCP port",
+		"check that the peer is up, and that both hosts' firewalls and the path let this "
+		"TCP port pass",
+		NULL},
 	{FAILURE_DEADLINE, PHASE_CONNECT, EXPLAIN_ANY, STATUS_CONNECT, SIDE_ANYWHERE, FACT,
 		"no reply to the RDMA connection request arrived", CHECK_RDMA, "rdma link"},
 	{FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST, STATUS_CONNECT, SIDE_ANYWHERE, FACT,

@@ -3,11 +3,10 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/address.h"
 #include "control/operation-links.h"
+#include "host/tcp-probe.h"
 #include "protocol/little-endian.h"
 #include "verbs/cm.h"
 
@@ -185,30 +184,6 @@ uint32_t operation_links_accept(struct operation_links *links, uint32_t queues, 
 	return queues & in_state(links, LINK_ESTABLISHED);
 }
 
-/*
- * True if TCP connects to this address in time. The connection is reset at once, and the peer's
- * listener, which belongs to its device, ignores it.
- */
-static bool is_open(
-	const struct sockaddr *source, const struct sockaddr *address, deadline_t deadline)
-{
-	static const struct linger reset = {.l_onoff = 1};
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct pollfd waiting = {.fd = fd, .events = POLLOUT};
-	int error = ETIMEDOUT;
-	socklen_t size = sizeof(error);
-	bool opened = fd >= 0 && bind(fd, source, address_length(source)) == 0 &&
-		      (connect(fd, address, address_length(address)) == 0 || errno == EINPROGRESS);
-
-	if (opened && poll(&waiting, 1, deadline_left(deadline)) == 1)
-		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-	if (fd >= 0) {
-		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		close(fd);
-	}
-	return error == 0;
-}
-
 /* Resolves the server's address with this port, and the route to it. */
 static int resolve(struct operation_links *links, enum operation_queue queue, uint16_t port,
 	deadline_t deadline)
@@ -221,9 +196,12 @@ static int resolve(struct operation_links *links, enum operation_queue queue, ui
 
 	address_set_port(&address, port);
 	address_set_port(&source, 0);
-	if (links->control->device.traits->connects_late &&
-		!is_open((struct sockaddr *)&source, (struct sockaddr *)&address, deadline))
-		return -ETIMEDOUT;
+	if (links->control->device.traits->connects_late) {
+		error = tcp_probe((struct sockaddr *)&source, (struct sockaddr *)&address, deadline,
+			links->control->stop_fd);
+		if (error)
+			return error;
+	}
 	links->states[queue] = LINK_RESOLVING;
 	if (rdma_resolve_addr(id, (struct sockaddr *)&source, (struct sockaddr *)&address,
 		    deadline_left(deadline)))
@@ -276,7 +254,6 @@ uint32_t operation_links_establish(struct operation_links *links, deadline_t dea
 
 void operation_links_close(struct operation_links *links)
 {
-
 	for (size_t i = 0; i < OPERATION_QUEUES; i++) {
 		if (!links->ids[i])
 			continue;

@@ -272,6 +272,22 @@ default_run() { # MODE VERB
 
 status_has() { "$PAIR_BIN/rdma-server" status "$PORT" >"$OUT" && grep -q -e "$1" "$OUT"; }
 
+@test "over iWARP, silence of the server's TCP port ends at --timeout" {
+	local start
+	iwarp || skip 'over software iWARP only'
+	start_server any
+	nft add table inet only
+	undo nft delete table inet only
+	nft add chain inet only input '{ type filter hook input priority 0; }'
+	nft add rule inet only input tcp dport "$PORT" drop
+	start=$SECONDS
+	expect_error 3 "no reply came from the server's TCP port (no answer within 3 s)" client --timeout 3 write "$ADDRESS" "$PORT"
+	[ $((SECONDS - start)) -le 20 ] || fail "took $((SECONDS - start)) s"
+	expect 3 client diagnose "$ADDRESS" "$PORT"
+	has "$OUT" "^connection  failed  no reply came from the server's TCP port"
+	stop_server
+}
+
 @test "SIGTERM: a running exchange finishes, new clients are refused" {
 	start_server write
 	misbehaving_peer "$ADDRESS" "$PORT" mr get say:there pause >"$OUT" &
@@ -300,13 +316,15 @@ client_is_refused() {
 	perl -MIO::Socket -MSocket -e '$| = 1;
 		$listener = IO::Socket::INET->new(Listen => 1);
 		print $listener->sockport, "\n";
-		$client = $listener->accept;
-		setsockopt $client, SOL_SOCKET, SO_LINGER, pack("ii", 1, 0);' >"$DIR/tcp" &
+		while ($client = $listener->accept) {
+			setsockopt $client, SOL_SOCKET, SO_LINGER, pack("ii", 1, 0);
+			close $client;
+		}' >"$DIR/tcp" &
 	local program=$!
 	wait_line "$DIR/tcp" .
 	expect 3 client write "$ADDRESS" "$(cat "$DIR/tcp")"
 	has "$ERR" "$reset"
-	kill "$program" 2>/dev/null || iwarp # there, it has ended
+	kill "$program"
 }
 
 @test "a second SIGTERM aborts a running exchange" {
