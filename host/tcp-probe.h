@@ -11,9 +11,9 @@
 #include "base/deadline.h"
 
 /*
- * Connects from source, whose port may be 0, to address, and resets the connection at once. An iWARP
- * listener ignores it. Returns 0; -ETIMEDOUT at the deadline; -EINTR if stop_fd (-1: none) becomes
- * readable first; or what connect(2) reports, as -errno. Any thread.
+ * Connects from source, whose port may be 0, to address, and resets the connection at once. An
+ * iWARP listener ignores it. Returns 0; -ETIMEDOUT at the deadline; -EINTR if stop_fd (-1: none)
+ * becomes readable first; or what connect(2) reports, as -errno. Any thread.
  */
 int tcp_probe(const struct sockaddr *source, const struct sockaddr *address, deadline_t deadline,
 	int stop_fd);
