@@ -744,6 +744,20 @@ static void decide(struct connection *connection)
 		add_refusal(outcome, &effect);
 }
 
+/* Says what the threads of one end of a stream spent their time on. */
+static void show_pace(const struct connection *connection, const char *what,
+	const struct pace *pace, const struct ring *ring)
+{
+	char text[PACE_TEXT], size[UNITS_TEXT], chunk[UNITS_TEXT];
+
+	if (ring->size <= SINK_TEXT_SIZE || pace_text(text, pace))
+		return;
+	output_detail(connection->settings->output,
+		"%s: %s: %s; workers: %u, blocks of %s bytes, a ring of %s", connection->peer, what,
+		text, pace->workers, units_format_count(chunk, connection->limits.chunk),
+		units_format_count(size, ring->size));
+}
+
 void connection_release(struct connection *connection)
 {
 	const struct queue_pair *pair = &connection->endpoint.pairs[0];
@@ -760,6 +774,12 @@ void connection_release(struct connection *connection)
 	if (connection->sink)
 		sink_stop(connection->sink);
 	decide(connection);
+	if (connection->source)
+		show_pace(connection, "sending", source_pace(connection->source),
+			&connection->outgoing_ring);
+	if (connection->sink)
+		show_pace(connection, "receiving", sink_pace(connection->sink),
+			&connection->incoming_ring);
 	test_data_explain(connection);
 	connection->endpoint.abandoned = true;
 	connection->life = CONNECTION_RELEASED;

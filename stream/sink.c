@@ -32,6 +32,7 @@ struct sink {
 	struct ring *ring;
 	size_t most;          /* bytes per write */
 	unsigned int workers; /* threads that write blocks */
+	struct pace pace;     /* of the threads */
 	struct worker worker;
 
 	/* set before the ring begins */
@@ -135,13 +136,17 @@ static enum ring_wait take(struct sink *sink, size_t most, struct taken *taken)
 {
 	enum ring_wait wait;
 	struct span span;
+	uint64_t since;
 
 	pthread_mutex_lock(&sink->taking);
+	since = pace_now();
 	wait = ring_await_data_at(sink->ring, sink->size, most, &span);
+	since = pace_add(&sink->pace, PACE_LINK, since);
 	if (wait == RING_READY) {
 		*taken = (struct taken){sink->size, keep_text(sink, &span), span.size};
 		if (!sink->has_key)
 			digester_add(sink->digester, taken->bytes, taken->size);
+		pace_add(&sink->pace, PACE_DIGEST, since);
 		sink->size += taken->size;
 	}
 	pthread_mutex_unlock(&sink->taking);
@@ -190,19 +195,27 @@ static void write_blocks(void *argument, unsigned int number)
 	bool blocks = sink->file && output_file_takes_blocks(sink->file);
 	struct digest_part part = {0};
 	struct taken taken;
+	uint64_t since;
 	int error = 0;
 
 	while (take(sink, most, &taken) == RING_READY) {
+		since = pace_now();
 		if (copy)
 			copy_data(sink, &taken, copy, &part);
+		since = pace_add(&sink->pace, PACE_DIGEST, since);
 		if (blocks)
 			error = output_file_write_at(
 				sink->file, taken.bytes, taken.size, sink->start + taken.position);
+		pace_add(&sink->pace, PACE_FILE, since);
+		/* Waiting for other threads is the share of what they do. */
 		if (ring_await_freed(sink->ring, taken.position) != RING_READY)
 			return;
+		since = pace_now();
 		if (sink->has_key)
 			digester_add_prepared(sink->digester, taken.bytes, taken.size, &part);
+		since = pace_add(&sink->pace, PACE_DIGEST, since);
 		sink->error = finish_data(sink, &taken, blocks, error);
+		pace_add(&sink->pace, PACE_FILE, since);
 		if (sink->error) { /* the first one in the stream; ends all other workers */
 			ring_stop(sink->ring);
 			return;
@@ -383,7 +396,7 @@ int sink_start(struct sink *sink, struct ring *ring, size_t most, unsigned int w
 {
 	sink->ring = ring;
 	sink->most = most;
-	sink->workers = workers;
+	sink->workers = sink->pace.workers = workers;
 	return sink->threaded ? worker_start(&sink->worker, "sink", run, sink, listener) : 0;
 }
 
@@ -498,6 +511,11 @@ void sink_stop(struct sink *sink)
 	if (sink->ring)
 		ring_stop(sink->ring);
 	worker_stop(&sink->worker);
+}
+
+const struct pace *sink_pace(const struct sink *sink)
+{
+	return &sink->pace;
 }
 
 bool sink_is_running(const struct sink *sink)

@@ -18,6 +18,7 @@
 #include "base/worker.h"
 #include "protocol/digest.h"
 #include "stream/output-file.h"
+#include "stream/pace.h"
 #include "stream/ring.h"
 #include "stream/tree-progress.h"
 
@@ -119,6 +120,9 @@ bool sink_has_output(const struct sink *sink);
 
 /* The data and its size if it is a text to display, else NULL. Valid in state SINK_VERIFIED. */
 const uint8_t *sink_text(const struct sink *sink, size_t *size);
+
+/* What the threads spend their time on. Any thread. */
+const struct pace *sink_pace(const struct sink *sink);
 
 /* True if the sink has a thread that has not been joined. NULL is allowed. Main thread. */
 bool sink_is_running(const struct sink *sink);

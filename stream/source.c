@@ -39,6 +39,7 @@ struct source {
 	struct ring *ring;
 	size_t most;          /* bytes per read */
 	unsigned int workers; /* threads that read blocks */
+	struct pace pace;     /* of the threads */
 	off_t offset;         /* of the file's first byte to send */
 	struct worker worker;
 	struct digester *digester; /* NULL for a text */
@@ -276,6 +277,11 @@ struct tree_state source_tree(struct source *source)
 	return tree_progress_state(&source->tree_progress);
 }
 
+const struct pace *source_pace(const struct source *source)
+{
+	return &source->pace;
+}
+
 bool source_is_text(const struct source *source)
 {
 	return source->text;
@@ -376,17 +382,20 @@ static void find_start(struct source *source)
 /* Fills the ring with what the input has, one read after the other. Returns 0 or -errno. */
 static int read_stream(struct source *source)
 {
-	uint64_t position = source->start;
+	uint64_t position = source->start, since = pace_now();
 	struct span space;
 	ssize_t got;
 
 	while (position < source->size) {
 		if (ring_await_space(source->ring, source->most, &space) != RING_READY)
 			return -ECANCELED;
+		since = pace_add(&source->pace, PACE_LINK, since);
 		got = read_once(source, &space, position);
+		since = pace_add(&source->pace, PACE_FILE, since);
 		if (got <= 0)
 			return (int)got;
 		digester_add(source->digester, space.start, (size_t)got);
+		since = pace_add(&source->pace, PACE_DIGEST, since);
 		add_bytes(source, (size_t)got);
 		position += (uint64_t)got;
 	}
@@ -451,22 +460,28 @@ static void read_blocks(void *argument, unsigned int number)
 	struct source *source = argument;
 	struct digest_part part = {0};
 	struct span block;
-	uint64_t position, start;
+	uint64_t position, start, since = pace_now();
 	int error;
 
 	(void)number;
 	while (claim_block(source, &block, &position)) {
 		start = source->start + position;
+		since = pace_add(&source->pace, PACE_LINK, since);
 		error = read_block(source, &block, source->offset + (off_t)start);
+		since = pace_add(&source->pace, PACE_FILE, since);
 		if (!error && source->workers > 1)
 			digester_prepare(source->digester, start, block.start, block.size, &part);
+		pace_add(&source->pace, PACE_DIGEST, since);
+		/* Waiting for other threads is the share of what they do. */
 		if (ring_await_filled(source->ring, position) != RING_READY)
 			return;
+		since = pace_now();
 		if (error) {
 			fail_block(source, error);
 			return;
 		}
 		digester_add_prepared(source->digester, block.start, block.size, &part);
+		since = pace_add(&source->pace, PACE_DIGEST, since);
 		add_bytes(source, block.size);
 	}
 }
@@ -520,7 +535,7 @@ int source_start(struct source *source, struct ring *ring, size_t most, unsigned
 {
 	source->ring = ring;
 	source->most = most;
-	source->workers = workers;
+	source->workers = source->pace.workers = workers;
 	if (source->text) {
 		put_text(source);
 		return 0;

@@ -16,6 +16,7 @@
 
 #include "base/worker.h"
 #include "protocol/digest.h"
+#include "stream/pace.h"
 #include "stream/ring.h"
 #include "stream/tree-progress.h"
 
@@ -66,6 +67,9 @@ const char *source_name(const struct source *source);
 
 /* Of a tree, what it consists of and which file is being read; otherwise 0. Any thread. */
 struct tree_state source_tree(struct source *source);
+
+/* What the threads spend their time on. Any thread. */
+const struct pace *source_pace(const struct source *source);
 
 /* True if the source is a text. */
 bool source_is_text(const struct source *source);

@@ -1,0 +1,39 @@
+/* See stream/pace.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "stream/pace.h"
+
+uint64_t pace_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t pace_add(struct pace *pace, enum pace_part part, uint64_t since)
+{
+	uint64_t now = pace_now();
+
+	pace->spent[part] += now - since;
+	return now;
+}
+
+int pace_text(char *text, const struct pace *pace)
+{
+	uint64_t file = pace->spent[PACE_FILE], digest = pace->spent[PACE_DIGEST];
+	uint64_t all = file + digest + pace->spent[PACE_LINK];
+
+	if (all == 0)
+		return -1;
+	file = (100 * file + all / 2) / all;
+	digest = (100 * digest + all / 2) / all;
+	if (file + digest > 100)
+		digest = 100 - file;
+	snprintf(text, PACE_TEXT,
+		"file %" PRIu64 " %%, digest %" PRIu64 " %%, waiting for the link %" PRIu64 " %%",
+		file, digest, 100 - file - digest);
+	return 0;
+}
