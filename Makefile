@@ -145,7 +145,7 @@ $(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(B
 # A variant of the client that runs a command before a function of librdmacm.
 $(BUILD)/tests/one-host/hooked-client: $(BUILD)/rdma-client.o \
 		$(call objects,tests/one-host/hooks.c) $(library)
-	$(link) -Wl,--wrap=rdma_resolve_addr,--wrap=rdma_resolve_route,--wrap=rdma_connect,--wrap=tcp_probe
+	$(link) -Wl,--wrap=rdma_resolve_addr,--wrap=rdma_resolve_route,--wrap=rdma_connect
 
 # For scripts/compare.
 $(BUILD)/tests/compare/digest-speed: %: %.o $(library)

@@ -6,9 +6,9 @@
 
 #include "base/address.h"
 #include "control/operation-links.h"
-#include "host/tcp-probe.h"
 #include "protocol/little-endian.h"
 #include "verbs/cm.h"
+#include "verbs/timed-connect.h"
 
 /* Connection requests that may wait for the session's thread: one for each queue pair. */
 #define BACKLOG OPERATION_QUEUES
@@ -196,12 +196,6 @@ static int resolve(struct operation_links *links, enum operation_queue queue, ui
 
 	address_set_port(&address, port);
 	address_set_port(&source, 0);
-	if (links->control->device.traits->connects_late) {
-		error = tcp_probe((struct sockaddr *)&source, (struct sockaddr *)&address, deadline,
-			links->control->stop_fd);
-		if (error)
-			return error;
-	}
 	links->states[queue] = LINK_RESOLVING;
 	if (rdma_resolve_addr(id, (struct sockaddr *)&source, (struct sockaddr *)&address,
 		    deadline_left(deadline)))
@@ -235,7 +229,7 @@ int operation_links_request(struct operation_links *links, enum operation_queue 
 		le_put32(request, number);
 		le_put32(request + 4, queue);
 		links->states[queue] = LINK_REQUESTED;
-		error = rdma_connect(links->ids[queue], &parameters) ? error_now() : 0;
+		error = timed_connect(links->ids[queue], &parameters, deadline) ? error_now() : 0;
 	}
 	if (error)
 		links->states[queue] = LINK_FAILED;

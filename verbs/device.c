@@ -45,8 +45,6 @@
  * those of all iWARP devices. This is harmless: a device checks no key for a WRITE of 0 bytes, with
  * which drivers may even begin a connection (RFC 6581).
  *
- * siw_connect() calls kernel_connect(), which a firewall that drops packets makes wait for minutes.
- *
  * If the connection ends during a send, siw_qp_sq_process() completes it with the status
  * IBV_WC_LOC_QP_OP_ERR.
  */
@@ -70,7 +68,6 @@ static const struct device_traits rows[] = {
 		.limits_reads = true,
 		.completes_out_of_order = true,
 		.flushes_as_local_error = true,
-		.connects_late = true,
 		.invalid_mmap_key = true,
 		.software = true,
 		.chunk = 512 * KIB,

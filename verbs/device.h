@@ -33,7 +33,6 @@ struct device_traits {
 	bool limits_reads;    /* do not post more READs than the two ends allow to be outstanding */
 	bool completes_out_of_order; /* signal every send, and hold completions that overtake */
 	bool flushes_as_local_error; /* a flushed send may have the status IBV_WC_LOC_QP_OP_ERR */
-	bool connects_late;          /* rdma_connect() waits until TCP has connected, or failed */
 	bool invalid_mmap_key;       /* its library rejects a key that the kernel assigns */
 	bool software;               /* no hardware, so no PCI bus */
 	unsigned int flushes_unsent; /* version of Linux since which a packet that its interface

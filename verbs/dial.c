@@ -9,12 +9,11 @@
 #include "host/readiness.h"
 #include "host/stack-table.h"
 #include "host/sysfs.h"
-#include "host/tcp-probe.h"
 #include "protocol/hello.h"
-#include "verbs/device.h"
 #include "verbs/dial.h"
 #include "verbs/reply-watch.h"
 #include "verbs/resource-limit.h"
+#include "verbs/timed-connect.h"
 
 /*
  * Timeout in milliseconds of one attempt to resolve an address. Attempts are short because the
@@ -299,33 +298,16 @@ static void find_local_cause(struct dial *dial, int64_t milliseconds)
 	}
 }
 
-/*
- * Where rdma_connect() would wait for TCP, which knows no deadline of ours: asks TCP first. Reports
- * only silence and signals; rdma_connect() reports all else. Returns 0 or -1.
- */
-static int ask_tcp(struct dial *dial)
+/* Only software iWARP lets a request wait, for TCP. */
+static void request_failed(struct dial *dial, int error)
 {
-	const struct rdma_addr *pair = &dial->id->route.addr;
-	struct ibv_context *verbs = dial->id->verbs;
-	struct sockaddr_storage source = pair->src_storage;
-	struct ibv_device_attr attributes;
-	int error;
-
-	if (verbs->device->transport_type != IBV_TRANSPORT_IWARP ||
-		ibv_query_device(verbs, &attributes) ||
-		!device_traits(verbs, &attributes)->connects_late)
-		return 0;
-	address_set_port(&source, 0);
-	error = tcp_probe(
-		(struct sockaddr *)&source, &pair->dst_addr, dial->deadline, dial->stop_fd);
-	if (error == -EINTR)
-		return interrupted(dial, PHASE_CONNECT);
-	if (error != -ETIMEDOUT)
-		return 0;
+	if (error != ETIMEDOUT || deadline_left(dial->deadline) > 0) {
+		attempt_failed(dial, PHASE_CONNECT, "rdma_connect", error);
+		return;
+	}
 	timed_out(dial, PHASE_CONNECT);
 	if (dial->failure.code != CODE_SHORT_TIMEOUT)
 		dial->failure.code = CODE_TCP_SILENT;
-	return -1;
 }
 
 /* Sends the request and waits for the reply. */
@@ -339,8 +321,8 @@ static int request_connection(
 	if (dial->watches)
 		reply_watch_begin(&watch, dial->id, true);
 	start = deadline_now();
-	if (rdma_connect(dial->id, parameters))
-		attempt_failed(dial, PHASE_CONNECT, "rdma_connect", errno);
+	if (timed_connect(dial->id, parameters, dial->deadline))
+		request_failed(dial, errno);
 	else
 		error = await_reply(dial, &watch, reply);
 	reply_watch_end(&watch, &dial->failure);
@@ -355,7 +337,7 @@ int dial_connect(struct dial *dial, struct event_copy *reply)
 
 	dial->failure = (struct failure){0}; /* clear a previous address's failure */
 	if (dial->prepare(dial->user, dial->channel, dial->id, &parameters, &dial->failure) == 0 &&
-		ask_tcp(dial) == 0 && request_connection(dial, &parameters, reply) == 0)
+		request_connection(dial, &parameters, reply) == 0)
 		return 0;
 	dial->discard(dial->user, &dial->failure);
 	return -1;

@@ -316,15 +316,13 @@ client_is_refused() {
 	perl -MIO::Socket -MSocket -e '$| = 1;
 		$listener = IO::Socket::INET->new(Listen => 1);
 		print $listener->sockport, "\n";
-		while ($client = $listener->accept) {
-			setsockopt $client, SOL_SOCKET, SO_LINGER, pack("ii", 1, 0);
-			close $client;
-		}' >"$DIR/tcp" &
+		$client = $listener->accept;
+		setsockopt $client, SOL_SOCKET, SO_LINGER, pack("ii", 1, 0);' >"$DIR/tcp" &
 	local program=$!
 	wait_line "$DIR/tcp" .
 	expect 3 client write "$ADDRESS" "$(cat "$DIR/tcp")"
 	has "$ERR" "$reset"
-	kill "$program"
+	kill "$program" 2>/dev/null || iwarp # there, it has ended
 }
 
 @test "a second SIGTERM aborts a running exchange" {

@@ -7,8 +7,6 @@
 #include <rdma/rdma_cma.h>
 #include <stdlib.h>
 
-#include "host/tcp-probe.h"
-
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
 int __real_rdma_resolve_addr(
 	struct rdma_cm_id *id, struct sockaddr *source, struct sockaddr *address, int timeout);
@@ -18,12 +16,8 @@ int __real_rdma_resolve_route(struct rdma_cm_id *id, int timeout);
 int __wrap_rdma_resolve_route(struct rdma_cm_id *id, int timeout);
 int __real_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters);
 int __wrap_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters);
-int __real_tcp_probe(const struct sockaddr *source, const struct sockaddr *address,
-	deadline_t deadline, int stop_fd);
-int __wrap_tcp_probe(const struct sockaddr *source, const struct sockaddr *address,
-	deadline_t deadline, int stop_fd);
 
-/* Runs the command in this variable, once. The test checks what it has changed. */
+/* Runs the command in this variable. The test checks what it has changed. */
 static void run(const char *variable)
 {
 	const char *command = getenv(variable);
@@ -31,7 +25,6 @@ static void run(const char *variable)
 	/* NOLINTNEXTLINE(cert-env33-c): a test's own command */
 	if (command && system(command) != 0)
 		abort();
-	unsetenv(variable);
 }
 
 int __wrap_rdma_resolve_addr(
@@ -45,14 +38,6 @@ int __wrap_rdma_resolve_route(struct rdma_cm_id *id, int timeout)
 {
 	run("BEFORE_ROUTE");
 	return __real_rdma_resolve_route(id, timeout);
-}
-
-/* Over software iWARP, the first step of a connection. */
-int __wrap_tcp_probe(const struct sockaddr *source, const struct sockaddr *address,
-	deadline_t deadline, int stop_fd)
-{
-	run("BEFORE_CONNECT");
-	return __real_tcp_probe(source, address, deadline, stop_fd);
 }
 
 int __wrap_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters)

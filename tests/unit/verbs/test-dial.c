@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "host/readiness.h"
-#include "host/tcp-probe.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
 #include "verbs/device.h"
@@ -30,6 +29,7 @@ enum fate {
 	REJECTS,       /* no listener */
 	FULL,          /* the server is full, see full_for */
 	MUTE,          /* the connection request is not answered */
+	TCP_MUTE,      /* rdma_connect() waits for TCP until the deadline */
 	UNSENT,        /* the kernel cannot send the connection request */
 	UNSUPPORTED,   /* the connection manager has no device of this host */
 	REMOVED,       /* the device is removed */
@@ -62,8 +62,6 @@ static struct network {
 	bool watched_all;               /* including the request */
 	bool unsupported;               /* the connection manager supports no device */
 	bool unready;                   /* the device cannot be used */
-	int tcp;                        /* what TCP answers */
-	unsigned int asked;             /* times that TCP was asked */
 } network;
 
 static struct ibv_device device = {.name = "fake0"};
@@ -157,34 +155,6 @@ enum readiness readiness_of_support(
 	(void)root, (void)asked;
 	snprintf(evidence, size, "%s", network.unsupported ? "efa_0" : "");
 	return network.unsupported ? HOST_NO_MANAGER : HOST_READY;
-}
-
-/* The device is one whose rdma_connect() waits for TCP. */
-
-int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
-{
-	(void)context;
-	*attributes = (struct ibv_device_attr){0};
-	return 0;
-}
-
-const struct device_traits *device_traits(
-	const struct ibv_context *context, const struct ibv_device_attr *attributes)
-{
-	static const struct device_traits late = {.connects_late = true};
-
-	(void)context, (void)attributes;
-	return &late;
-}
-
-int tcp_probe(const struct sockaddr *source, const struct sockaddr *address, deadline_t deadline,
-	int stop_fd)
-{
-	(void)deadline, (void)stop_fd;
-	assert_int_equal(((const struct sockaddr_in *)source)->sin_port, 0);
-	assert_int_not_equal(((const struct sockaddr_in *)address)->sin_port, 0);
-	network.asked++;
-	return network.tcp;
 }
 
 /* Replacements for librdmacm. */
@@ -327,6 +297,10 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 			       : refuse();
 	case REJECTS:
 		return happens(RDMA_CM_EVENT_REJECTED, 8, 1, PHASE_CONNECT);
+	case TCP_MUTE:
+		network.now += 3600000;
+		errno = ETIMEDOUT;
+		return -1;
 	case MUTE:
 		return happens(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, 3600000, PHASE_CONNECT);
 	case UNSENT:
@@ -593,29 +567,13 @@ static void an_unusable_device_is_local(void **state)
 	assert_fails(&dial, FAILURE_HOST, PHASE_CONNECT, HOST_NAMESPACE);
 }
 
-/* Software iWARP would wait for TCP: only its silence is reported before it connects. */
-static void tcp_is_asked_before_iwarp_connects(void **state)
+/* Over software iWARP, the request itself waits for TCP. */
+static void silence_of_tcp_ends_at_the_deadline(void **state)
 {
-	struct dial dial = START(ACCEPTS);
-	struct event_copy reply;
+	struct dial dial = START(TCP_MUTE);
 
 	(void)state;
-	assert_int_equal(dial_server(&dial, &reply), 0);
-	assert_int_equal(network.asked, 0);
-	device.transport_type = IBV_TRANSPORT_IWARP;
-	dial = START(ACCEPTS);
-	assert_int_equal(dial_server(&dial, &reply), 0);
-	assert_int_equal(network.asked, 1);
-	dial = START(ACCEPTS);
-	network.tcp = -ECONNREFUSED;
-	assert_int_equal(dial_server(&dial, &reply), 0);
-	dial = START(ACCEPTS);
-	network.tcp = -ETIMEDOUT;
 	assert_fails(&dial, FAILURE_DEADLINE, PHASE_CONNECT, CODE_TCP_SILENT);
-	dial = START(ACCEPTS);
-	network.tcp = -EINTR;
-	assert_fails(&dial, FAILURE_INTERRUPTED, PHASE_CONNECT, EINTR);
-	device.transport_type = IBV_TRANSPORT_IB;
 }
 
 /* If the kernel does not even report its own timeout, the peer is not blamed. */
@@ -832,7 +790,7 @@ int main(void)
 		cmocka_unit_test(the_most_relevant_failure_is_reported),
 		cmocka_unit_test(the_deadline_ends_the_dial),
 		cmocka_unit_test(an_early_timeout_is_local),
-		cmocka_unit_test(tcp_is_asked_before_iwarp_connects),
+		cmocka_unit_test(silence_of_tcp_ends_at_the_deadline),
 		cmocka_unit_test(a_starved_kernel_is_local),
 		cmocka_unit_test(an_unsupported_device_is_named),
 		cmocka_unit_test(an_unusable_device_is_local),
