@@ -310,66 +310,64 @@ static void schema_rejects_invalid_documents(void **state)
 	free(text);
 }
 
+/* What a stream, a time and a name are printed as. */
+static const struct {
+	struct report_stream stream;
+	bool secret;
+	double seconds;
+	const char *path, *text;
+} summaries[] = {
+	{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, false, false,
+		 NULL},
+		false, 2.51, "in/big.iso",
+		"209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
+	{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL}, false,
+		0.25, "data", "1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
+	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL}, false, 0, "data",
+		"1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
+	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL}, true, 0, "data",
+		"1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
+	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, false, false, NULL},
+		false, NAN, "a\\xff\\x0a\xc3\xb6", "0 bytes by WRITE in 0 ms, incomplete"},
+	{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false, NULL},
+		false, 0, "in/a and 2 more (5,000 files, 2.10 GB)",
+		"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0, false, false, NULL}, false, 0,
+		"in/a (1 file, 4 B)", "5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+	{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, false, false, NULL}, false, 2.0,
+		"in/a (0 files, 0 B)",
+		"2,400,000 bytes by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
+	{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0, false, false, NULL}, false, 0,
+		"a and 2,999 more (3,000 files, 4 B)",
+		"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+	/* An incomplete tree may have sent fewer files than were read. */
+	{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0, false, false, NULL}, false,
+		2.0, "in/a and 1 more",
+		"2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
+	{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL}, false,
+		1e6, "data",
+		"18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
+		"incomplete"},
+};
+
 static void prints_summary_lines(void **state)
 {
-	static const struct {
-		struct report_stream stream;
-		bool secret;
-		double seconds;
-		const char *path, *text;
-	} cases[] = {
-		{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, false,
-			 false, NULL},
-			false, 2.51, "in/big.iso",
-			"209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
-		{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL},
-			false, 0.25, "data",
-			"1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
-		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL}, false, 0,
-			"data", "1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
-		{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL}, true, 0,
-			"data", "1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
-		{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, false, false,
-			 NULL},
-			false, NAN, "a\\xff\\x0a\xc3\xb6", "0 bytes by WRITE in 0 ms, incomplete"},
-		{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false,
-			 NULL},
-			false, 0, "in/a and 2 more (5,000 files, 2.10 GB)",
-			"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
-		{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0, false, false, NULL}, false, 0,
-			"in/a (1 file, 4 B)", "5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
-		{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, false, false, NULL},
-			false, 2.0, "in/a (0 files, 0 B)",
-			"2,400,000 bytes by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
-		{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0, false, false, NULL}, false,
-			0, "a and 2,999 more (3,000 files, 4 B)",
-			"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
-		/* An incomplete tree may have sent fewer files than were read. */
-		{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0, false, false, NULL},
-			false, 2.0, "in/a and 1 more",
-			"2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
-		{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL},
-			false, 1e6, "data",
-			"18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
-			"incomplete"},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < COUNT(summaries); i++) {
 		char text[200], expected[200];
 		int length;
 
 		for (int sent = 0; sent < 2; sent++) {
 			struct report report = {.peer = "192.0.2.1:7471",
 				.mode = "write",
-				.secret = cases[i].secret,
-				.seconds = cases[i].seconds};
+				.secret = summaries[i].secret,
+				.seconds = summaries[i].seconds};
 
-			*(sent ? &report.sent : &report.received) = cases[i].stream;
+			*(sent ? &report.sent : &report.received) = summaries[i].stream;
 			length = report_summary(text, sizeof(text), &report, sent);
 			snprintf(expected, sizeof(expected), "%s %s %s 192.0.2.1:7471: %s",
-				sent ? "sent" : "received", cases[i].path, sent ? "to" : "from",
-				cases[i].text);
+				sent ? "sent" : "received", summaries[i].path, sent ? "to" : "from",
+				summaries[i].text);
 			assert_string_equal(text, expected);
 			assert_int_equal(length, strlen(expected));
 		}
