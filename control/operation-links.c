@@ -2,12 +2,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/address.h"
 #include "control/operation-links.h"
 #include "protocol/little-endian.h"
+#include "protocol/secret.h"
 #include "verbs/cm.h"
+#include "verbs/endpoint.h"
 #include "verbs/timed-connect.h"
 
 /* Connection requests that may wait for the session's thread: one for each queue pair. */
@@ -21,11 +22,6 @@
 
 /* How often to look if the control connection has ended, in milliseconds. */
 #define LOOK_MS 100
-
-static int error_now(void)
-{
-	return errno ? -errno : -EIO;
-}
 
 static int open_channel(struct operation_links *links)
 {
@@ -41,36 +37,38 @@ static struct rdma_conn_param parameters_with(const uint8_t request[REQUEST_SIZE
 		.private_data_len = (uint8_t)size};
 }
 
-static bool is_chosen(
+/* The queue pair that a request is for, or OPERATION_QUEUES if it is none of ours. */
+static enum operation_queue requested_queue(
 	const struct operation_links *links, const struct rdma_conn_param *said, uint32_t queues)
 {
 	const uint8_t *request = said->private_data;
 	uint32_t queue;
 
 	if (!request || said->private_data_len < REQUEST_SIZE)
-		return false;
+		return OPERATION_QUEUES;
 	queue = le_get32(request + 4);
 	return queue < OPERATION_QUEUES && (queues & UINT32_C(1) << queue) &&
-	       links->states[queue] == LINK_NONE && le_get32(request) == links->numbers[queue];
+			       links->states[queue] == LINK_NONE &&
+			       le_get32(request) == links->numbers[queue]
+		       ? queue
+		       : OPERATION_QUEUES;
 }
 
-/* Accepts a request or, if it is a stranger's, rejects it. */
+/* Accepts a request for one of our queue pairs, and rejects any other. */
 static void take_request(
 	struct operation_links *links, const struct rdma_cm_event *event, uint32_t queues)
 {
+	const enum operation_queue queue = requested_queue(links, &event->param.conn, queues);
 	struct rdma_conn_param parameters = parameters_with(NULL, 0);
-	enum operation_queue queue;
 
-	if (!is_chosen(links, &event->param.conn, queues)) {
+	if (queue == OPERATION_QUEUES) {
 		rdma_reject(event->id, NULL, 0);
 		rdma_destroy_id(event->id);
 		return;
 	}
-	queue = le_get32((const uint8_t *)event->param.conn.private_data + 4);
 	links->ids[queue] = event->id;
 	links->states[queue] = LINK_REQUESTED;
-	if (links->create(links->user, queue, links->ids[queue]) ||
-		rdma_accept(event->id, &parameters))
+	if (links->create(links->user, queue, event->id) || rdma_accept(event->id, &parameters))
 		links->states[queue] = LINK_FAILED;
 }
 
@@ -120,12 +118,22 @@ static uint32_t in_state(const struct operation_links *links, enum operation_lin
 	return found;
 }
 
+/* True if one of these queue pairs has not got beyond this state. */
+static bool is_waiting(
+	const struct operation_links *links, uint32_t queues, enum operation_link_state state)
+{
+	for (size_t i = 0; i < OPERATION_QUEUES; i++)
+		if ((queues & UINT32_C(1) << i) && links->states[i] <= state)
+			return true;
+	return false;
+}
+
 /*
- * Waits for events of these queue pairs until none is in one of the two states. Returns 0, or
- * -errno: -ETIMEDOUT at the deadline, -ECANCELED if the control connection has ended.
+ * Takes events until all of these queue pairs have got beyond this state. Returns 0, or -errno:
+ * -ETIMEDOUT at the deadline, -ECANCELED if the control connection has ended.
  */
-static int wait_while(struct operation_links *links, uint32_t queues,
-	enum operation_link_state state, enum operation_link_state other, deadline_t deadline)
+static int wait_past(struct operation_links *links, uint32_t queues,
+	enum operation_link_state state, deadline_t deadline)
 {
 	struct pollfd waiting = {.fd = links->channel->fd, .events = POLLIN};
 	int error, left;
@@ -134,7 +142,7 @@ static int wait_while(struct operation_links *links, uint32_t queues,
 		error = take_events(links, queues);
 		if (error)
 			return error;
-		if (!(queues & (in_state(links, state) | in_state(links, other))))
+		if (!is_waiting(links, queues, state))
 			return 0;
 		left = deadline_left(deadline);
 		if (left == 0)
@@ -145,16 +153,27 @@ static int wait_while(struct operation_links *links, uint32_t queues,
 	}
 }
 
-/* Numbers that a stranger does not guess in the moment for which the listener exists. */
-static int choose_numbers(struct operation_links *links)
+/* Waits for the state that follows the queue pair's current one. Returns 0 or -errno. */
+static int await_next(
+	struct operation_links *links, enum operation_queue queue, deadline_t deadline)
 {
-	uint32_t numbers[OPERATION_QUEUES];
+	const enum operation_link_state state = links->states[queue];
+	int error = wait_past(links, UINT32_C(1) << queue, state, deadline);
 
-	if (getrandom(numbers, sizeof(numbers), 0) != sizeof(numbers))
-		return error_now();
+	if (!error && links->states[queue] == LINK_FAILED)
+		error = -EHOSTUNREACH;
+	return error;
+}
+
+/* The numbers are random, so that others cannot guess them while the listener exists. */
+static void choose_numbers(struct operation_links *links)
+{
+	uint8_t nonce[SECRET_NONCE_SIZE];
+
+	_Static_assert(sizeof(nonce) >= OPERATION_QUEUES * sizeof(uint32_t), "a number each");
+	secret_nonce(nonce);
 	for (size_t i = 0; i < OPERATION_QUEUES; i++)
-		links->numbers[i] = numbers[i] & 0xffffff;
-	return 0;
+		links->numbers[i] = le_get32(nonce + i * sizeof(uint32_t)) & 0xffffff;
 }
 
 int operation_links_listen(struct operation_links *links)
@@ -163,24 +182,22 @@ int operation_links_listen(struct operation_links *links)
 	struct sockaddr *local = rdma_get_local_addr(links->control->id);
 	int error = open_channel(links);
 
-	if (!error)
-		error = choose_numbers(links);
 	if (error)
 		return error;
+	choose_numbers(links);
 	memcpy(&address, local, address_length(local));
 	address_set_port(&address, 0);
-	if (rdma_create_id(links->channel, &links->listener, NULL, RDMA_PS_TCP))
-		return error_now();
-	if (rdma_bind_addr(links->listener, (struct sockaddr *)&address) ||
+	if (rdma_create_id(links->channel, &links->listener, NULL, RDMA_PS_TCP) ||
+		rdma_bind_addr(links->listener, (struct sockaddr *)&address) ||
 		rdma_listen(links->listener, BACKLOG))
-		return error_now();
+		return endpoint_post_result(-1);
 	links->port = ntohs(rdma_get_src_port(links->listener));
 	return 0;
 }
 
 uint32_t operation_links_accept(struct operation_links *links, uint32_t queues, deadline_t deadline)
 {
-	wait_while(links, queues, LINK_NONE, LINK_REQUESTED, deadline);
+	wait_past(links, queues, LINK_REQUESTED, deadline);
 	return queues & in_state(links, LINK_ESTABLISHED);
 }
 
@@ -191,24 +208,18 @@ static int resolve(struct operation_links *links, enum operation_queue queue, ui
 	struct rdma_cm_id *id = links->ids[queue], *control = links->control->id;
 	struct sockaddr_storage address = control->route.addr.dst_storage;
 	struct sockaddr_storage source = control->route.addr.src_storage;
-	const uint32_t bit = UINT32_C(1) << queue;
 	int error;
 
 	address_set_port(&address, port);
 	address_set_port(&source, 0);
 	links->states[queue] = LINK_RESOLVING;
-	if (rdma_resolve_addr(id, (struct sockaddr *)&source, (struct sockaddr *)&address,
-		    deadline_left(deadline)))
-		return error_now();
-	error = wait_while(links, bit, LINK_RESOLVING, LINK_RESOLVING, deadline);
-	if (error || links->states[queue] != LINK_RESOLVED)
-		return error ? error : -EHOSTUNREACH;
-	if (rdma_resolve_route(id, deadline_left(deadline)))
-		return error_now();
-	error = wait_while(links, bit, LINK_RESOLVED, LINK_RESOLVED, deadline);
-	if (error || links->states[queue] != LINK_ROUTED)
-		return error ? error : -EHOSTUNREACH;
-	return 0;
+	error = endpoint_post_result(rdma_resolve_addr(id, (struct sockaddr *)&source,
+		(struct sockaddr *)&address, deadline_left(deadline)));
+	if (!error)
+		error = await_next(links, queue, deadline);
+	if (!error)
+		error = endpoint_post_result(rdma_resolve_route(id, deadline_left(deadline)));
+	return error ? error : await_next(links, queue, deadline);
 }
 
 int operation_links_request(struct operation_links *links, enum operation_queue queue,
@@ -221,7 +232,7 @@ int operation_links_request(struct operation_links *links, enum operation_queue 
 	if (error)
 		return error;
 	if (rdma_create_id(links->channel, &links->ids[queue], NULL, RDMA_PS_TCP))
-		return error_now();
+		return endpoint_post_result(-1);
 	error = resolve(links, queue, port, deadline);
 	if (!error)
 		error = links->create(links->user, queue, links->ids[queue]);
@@ -229,7 +240,8 @@ int operation_links_request(struct operation_links *links, enum operation_queue 
 		le_put32(request, number);
 		le_put32(request + 4, queue);
 		links->states[queue] = LINK_REQUESTED;
-		error = timed_connect(links->ids[queue], &parameters, deadline) ? error_now() : 0;
+		error = endpoint_post_result(
+			timed_connect(links->ids[queue], &parameters, deadline));
 	}
 	if (error)
 		links->states[queue] = LINK_FAILED;
@@ -238,11 +250,10 @@ int operation_links_request(struct operation_links *links, enum operation_queue 
 
 uint32_t operation_links_establish(struct operation_links *links, deadline_t deadline)
 {
-	const uint32_t requested =
-		in_state(links, LINK_REQUESTED) | in_state(links, LINK_ESTABLISHED);
+	const uint32_t requested = in_state(links, LINK_REQUESTED);
 
 	if (requested)
-		wait_while(links, requested, LINK_REQUESTED, LINK_REQUESTED, deadline);
+		wait_past(links, requested, LINK_REQUESTED, deadline);
 	return in_state(links, LINK_ESTABLISHED);
 }
 

@@ -18,6 +18,7 @@
 #include "control/control.h"
 #include "protocol/operations.h"
 
+/* In order of progress. */
 enum operation_link_state {
 	LINK_NONE = 0,
 	LINK_RESOLVING, /* client: the server's address, then the route to it */
@@ -42,8 +43,8 @@ struct operation_links {
 };
 
 /*
- * Server: starts to listen, and chooses the number that a request for each queue pair must contain,
- * its number. Returns 0 or -errno. rdma_listen(3).
+ * Server: starts to listen, and chooses the number that a request for each queue pair must contain.
+ * Returns 0 or -errno. rdma_listen(3).
  */
 int operation_links_listen(struct operation_links *links);
 

@@ -209,15 +209,17 @@ static int load_path(struct operation_end *end, enum operation operation)
 	struct ibv_qp_attr path = {.qp_state = IBV_QPS_RTR};
 	int error, mask;
 
-	if (rdma_init_qp_attr(end->control->id, &path, &mask))
-		return errno ? -errno : -EIO;
+	error = endpoint_post_result(rdma_init_qp_attr(end->control->id, &path, &mask));
+	if (error)
+		return error;
 	path.alt_ah_attr = path.ah_attr;
 	path.alt_port_num = path.ah_attr.port_num;
 	path.alt_timeout = TRANSPORT_ACK_TIMEOUT;
 	path.path_mig_state = IBV_MIG_REARM;
 	path.qp_state = IBV_QPS_INIT;
-	if (rdma_init_qp_attr(end->control->id, &path, &mask))
-		return errno ? -errno : -EIO;
+	error = endpoint_post_result(rdma_init_qp_attr(end->control->id, &path, &mask));
+	if (error)
+		return error;
 	path.alt_pkey_index = path.pkey_index;
 	error = ibv_modify_qp(end->queues[operation_rows[operation].queue].qp, &path,
 		IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE);

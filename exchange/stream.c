@@ -336,7 +336,7 @@ void stream_record_progress(struct connection *connection)
 	connection->progress = progress;
 	atomic_store_explicit(
 		&connection->sent_bytes, connection->sender.announced, memory_order_relaxed);
-	/* Before there_bytes, so that whoever sees these knows when. */
+	/* Set before there_bytes: a thread that sees those also sees the time. */
 	if (out->start || in->start)
 		atomic_store(&connection->data_began,
 			out->start && (!in->start || out->began > in->began) ? out->began

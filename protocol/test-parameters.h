@@ -62,7 +62,7 @@ struct test_parameters {
 	 * many as the queue pair allows without being asked for more.
 	 */
 	uint32_t inline_below;
-	uint32_t signal_every; /* one completion for so many operations; 0: for each call */
+	uint32_t signal_every; /* operations per completion; 0: one completion for each call */
 	uint32_t gathers;      /* pieces of an operation's local data; 0: one */
 };
 

@@ -64,7 +64,7 @@ struct queue_pair {
 	struct queue_size size;
 	uint64_t sends_posted, sends_completed;
 	uint64_t last_signaled; /* number of the last signaled send, plus 1 */
-	uint32_t signal_within; /* at least one of so many is signaled; 0: of a quarter of them */
+	uint32_t signal_within; /* sends of which at least one is signaled; 0: a quarter of all */
 	struct held_completion
 		*held; /* if the device completes out of order: in a ring, by number */
 	unsigned int receives_posted; /* outstanding */
@@ -164,8 +164,8 @@ void queue_pair_add_slots(struct queue_pair *pair, uint64_t from, struct slot_ar
 
 /*
  * Converts the result of ibv_post_send(), ibv_post_recv() or ibv_post_srq_recv() to 0 or -errno.
- * They should return a positive errno, but libsiw returns -errno, or -1 with errno set. Any
- * thread.
+ * They should return a positive errno, but libsiw returns -errno, or -1 with errno set, as the
+ * calls of librdmacm do. Any thread.
  */
 int endpoint_post_result(int error);
 

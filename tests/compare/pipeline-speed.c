@@ -26,6 +26,7 @@
 #include "stream/holes.h"
 #include "stream/sink.h"
 #include "stream/source.h"
+#include "tests/ring-copy.h"
 
 /* As an exchange chooses them for an adapter: the default of --buffer, in whole blocks. */
 #define BLOCK ((size_t)512 << 10)
@@ -342,22 +343,13 @@ static void measure_both(void)
 	begin_sink(source_storage(run.source));
 	source_begin(run.source);
 	for (;;) {
-		struct ring_level out = ring_level(&run.out), in = ring_level(&run.in);
-		uint64_t room = run.in.size - (in.filled - in.freed);
-		size_t size = ring_contiguous(&run.out, position);
+		struct ring_level out = ring_level(&run.out);
+		size_t size = ring_copyable(&run.out, &run.in, position, run.block);
 
 		sink_works();
-		if (size > run.block)
-			size = run.block;
-		if (size > room)
-			size = (size_t)room;
-		if (size > out.filled - position)
-			size = (size_t)(out.filled - position);
 		if (size > 0) {
-			memcpy(ring_at(&run.in, position), ring_at(&run.out, position), size);
+			ring_copy(&run.out, &run.in, position, size);
 			position += size;
-			ring_free_to(&run.out, position);
-			ring_fill(&run.in, size);
 		} else if (out.ended && position == out.filled) {
 			break;
 		} else {

@@ -177,6 +177,16 @@ const struct personality *personality_at(size_t index)
 	return index < COUNT(rows) ? &rows[index] : NULL;
 }
 
+const struct personality *personality_over(enum ibv_transport_type transport)
+{
+	size_t i = 0;
+
+	while (i < COUNT(rows) && rows[i].transport != transport)
+		i++;
+	assert_true(i < COUNT(rows));
+	return &rows[i];
+}
+
 /* One test: a scenario on a personality. */
 struct cell {
 	const struct personality *personality;

@@ -58,6 +58,9 @@ struct personality {
 /* Returns the personality at this index, NULL past the last. */
 const struct personality *personality_at(size_t index);
 
+/* Returns the first personality with this transport. */
+const struct personality *personality_over(enum ibv_transport_type transport);
+
 struct scenario {
 	const char *name;
 	void (*run)(const struct personality *personality);

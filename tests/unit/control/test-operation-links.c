@@ -1,17 +1,6 @@
 /* Connections of operations over iWARP: numbers, deadlines. test-operations.c tries faults. */
 #include "tests/unit/control/operations-device.h"
 
-static const struct personality *iwarp(void)
-{
-	const struct personality *personality;
-
-	for (size_t i = 0; (personality = personality_at(i)); i++)
-		if (personality->transport == IBV_TRANSPORT_IWARP)
-			return personality;
-	fail();
-	return NULL;
-}
-
 static void opens(struct operation_end *end, bool passive)
 {
 	assert_int_equal(operation_end_open(end, operations_device_control(passive), passive), 0);
@@ -23,7 +12,7 @@ static void each_queue_pair_has_a_number_of_its_own(void **state)
 	struct operation_end end;
 
 	(void)state;
-	operations_device_start(iwarp());
+	operations_device_start(personality_over(IBV_TRANSPORT_IWARP));
 	opens(&end, true);
 	assert_int_equal(operation_links_listen(&end.links), 0);
 	assert_true(end.links.port > 0);
@@ -42,7 +31,7 @@ static void waits_for_requests_until_the_deadline(void **state)
 	struct operation_end end;
 
 	(void)state;
-	operations_device_start(iwarp());
+	operations_device_start(personality_over(IBV_TRANSPORT_IWARP));
 	opens(&end, true);
 	assert_int_equal(operation_links_listen(&end.links), 0);
 	assert_int_equal(operation_links_accept(&end.links, 1, deadline_in(500)), 0);
@@ -61,7 +50,7 @@ static void accepts_each_request_once(void **state)
 	uint32_t number;
 
 	(void)state;
-	operations_device_start(iwarp());
+	operations_device_start(personality_over(IBV_TRANSPORT_IWARP));
 	opens(&server, true);
 	opens(&client, false);
 	assert_int_equal(operation_links_listen(&server.links), 0);

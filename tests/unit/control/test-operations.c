@@ -55,17 +55,6 @@ static void each_operation_works_that_the_device_has(const struct personality *p
 	assert_int_equal(operations_device.rounds, 1);
 }
 
-static const struct personality *iwarp(void)
-{
-	const struct personality *personality;
-
-	for (size_t i = 0; (personality = personality_at(i)); i++)
-		if (personality->transport == IBV_TRANSPORT_IWARP)
-			return personality;
-	fail();
-	return NULL;
-}
-
 /* Operations without a connection are not the devices' fault; all others are judged as ever. */
 static void a_connection_over_iwarp_that_fails(void **state)
 {
@@ -75,7 +64,7 @@ static void a_connection_over_iwarp_that_fails(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(link_faults); i++) {
-		operations_device_start(iwarp());
+		operations_device_start(personality_over(IBV_TRANSPORT_IWARP));
 		operations_device.link_fault = link_faults[i];
 		assert_int_equal(operations_device_try(results), 0);
 		assert_int_equal(count(results, OPERATION_OK), 0);
@@ -93,7 +82,7 @@ static void strangers_at_the_port_of_operations_are_rejected(void **state)
 	struct operation_result results[OPERATIONS];
 
 	(void)state;
-	operations_device_start(iwarp());
+	operations_device_start(personality_over(IBV_TRANSPORT_IWARP));
 	operations_device.link_fault = STRANGERS;
 	assert_int_equal(operations_device_try(results), 0);
 	assert_string_equal(in_state(results, OPERATION_FAILED), "");
@@ -107,10 +96,10 @@ static void a_fault_over_iwarp_concerns_only_its_operation(void **state)
 	unsigned int worked;
 
 	(void)state;
-	operations_device_start(iwarp());
+	operations_device_start(personality_over(IBV_TRANSPORT_IWARP));
 	assert_int_equal(operations_device_try(results), 0);
 	worked = count(results, OPERATION_OK);
-	operations_device_start(iwarp());
+	operations_device_start(personality_over(IBV_TRANSPORT_IWARP));
 	operations_device_fault(OPERATION_EMPTY_READ, COMPLETION_FAILS);
 	assert_int_equal(operations_device_try(results), 0);
 	assert_string_equal(in_state(results, OPERATION_FAILED), "READ of 0 bytes");

@@ -183,20 +183,26 @@ static void facts_that_are_too_wide_are_not_side_by_side(void **state)
 		"data        ok "));
 }
 
-/* Only what differs, although it should not, is shown side by side. */
-static void different_ends_are_shown_side_by_side(void **state)
+/* The check of both ends fails with this evidence, and those after it are not reached. */
+static void find_different_mtus(const char *evidence)
 {
 	struct failure failure = {0};
 
-	(void)state;
-	make_healthy();
 	facts_add(&diagnosis.ours, "interface mtu", "4200");
 	facts_add(&diagnosis.theirs, "interface mtu", "1500");
-	failure_set(&failure, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "facts",
-		"interface MTU: this host 4200, the other host 1500");
+	failure_set(
+		&failure, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "facts", "%s", evidence);
 	check_list_fail(&diagnosis.list, CHECK_ENDS, &failure);
 	check_list_skip(&diagnosis.list, CHECK_DATA, "no packet would fit");
 	skip_from(CHECK_BANDWIDTH, "not reached");
+}
+
+/* Only what differs, although it should not, is shown side by side. */
+static void different_ends_are_shown_side_by_side(void **state)
+{
+	(void)state;
+	make_healthy();
+	find_different_mtus("interface MTU: this host 4200, the other host 1500");
 	run(print, NULL);
 	assert_non_null(strstr(printed.out, "\nboth ends   failed  "));
 	assert_non_null(strstr(printed.out,
@@ -210,19 +216,11 @@ static void different_ends_are_shown_side_by_side(void **state)
 /* The whole screen of the most frequent fault between two hosts. */
 static void different_mtus_on_a_terminal(void **state)
 {
-	struct failure failure = {0};
-
 	(void)state;
 	setenv("NO_COLOR", "1", 1);
 	make_healthy();
 	shorten();
-	facts_add(&diagnosis.ours, "interface mtu", "4200");
-	facts_add(&diagnosis.theirs, "interface mtu", "1500");
-	failure_set(&failure, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "facts",
-		"this host 4200, the other host 1500");
-	check_list_fail(&diagnosis.list, CHECK_ENDS, &failure);
-	check_list_skip(&diagnosis.list, CHECK_DATA, "no packet would fit");
-	skip_from(CHECK_BANDWIDTH, "not reached");
+	find_different_mtus("this host 4200, the other host 1500");
 	run_on_terminal(print, true, 80);
 	assert_string_equal(printed.error,
 		"verdict: RDMA does not work: the network interfaces of the two hosts have\n"

@@ -705,7 +705,7 @@ static unsigned int reminders(const struct perf_test_fixture *fixture)
 	return perf_test_device.operations - (unsigned int)posted;
 }
 
-/* Each operation has so many pieces, none of them empty, in both directions. */
+/* Each operation has the requested number of pieces, none of them empty, in both directions. */
 static void operations_are_gathered_from_pieces(void **state)
 {
 	static const uint32_t sizes[] = {8, 9, 15, 1000, 4096};

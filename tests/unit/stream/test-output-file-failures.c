@@ -328,7 +328,7 @@ static void cannot_reserve_storage(void **state)
 	struct output_file *file;
 
 	(void)state;
-	faults.fallocate = ENOSPC; /* somebody was faster */
+	faults.fallocate = ENOSPC; /* others took the space first */
 	assert_int_equal(open_sized(&file, 1 << 20, 1 << 20), -ENOSPC);
 	assert_string_equal(why, "cannot write file: No space left on device");
 	faults.fallocate = EDQUOT;

@@ -16,6 +16,7 @@
 
 #include "stream/sink.h"
 #include "stream/source.h"
+#include "tests/ring-copy.h"
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/unit.h"
 
@@ -120,29 +121,20 @@ static void start(void)
 	sink_begin(run.sink, &offer, false);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Plays the CQ thread and the adapter. Returns the bytes that it moved. */
 static uint64_t move(void)
 {
 	uint64_t position = 0;
 
 	while (sink_state(run.sink) == SINK_WORKING) {
-		struct ring_level out = ring_level(&run.out), in = ring_level(&run.in);
-		size_t room = RING - (size_t)(in.filled - in.freed);
-		size_t size = smaller((size_t)(out.filled - position),
-			smaller(room, ring_contiguous(&run.out, position)));
+		struct ring_level out = ring_level(&run.out);
+		size_t size = ring_copyable(&run.out, &run.in, position, SIZE_MAX);
 
 		if (run.fault == CANCELLED && position + size > (uint64_t)run.at)
 			break;
 		if (size > 0) {
-			memcpy(ring_at(&run.in, position), ring_at(&run.out, position), size);
+			ring_copy(&run.out, &run.in, position, size);
 			position += size;
-			ring_free_to(&run.out, position);
-			ring_fill(&run.in, size);
 		} else if (out.ended && position == out.filled) {
 			break;
 		} else {
