@@ -132,6 +132,7 @@ vlans_down() {
 	repair_and_diagnose
 }
 
+# bats test_tags=slow
 @test "loss in both directions" {
 	start_far_server any
 	lose 1
@@ -261,6 +262,7 @@ own_exchange() {
 	[ $died = yes ] || skip 'the connection manager survived eight times'
 }
 
+# bats test_tags=slow
 @test "the link is cut before the diagnosis" {
 	start_far_server any
 	cut_host1
@@ -313,6 +315,7 @@ ended_by() {
 	esac
 }
 
+# bats test_tags=slow
 @test "the other host's server is killed or stopped during a diagnosis" {
 	local signal
 	for signal in KILL STOP; do

@@ -55,6 +55,7 @@ disturbed() {
 
 # bats test_tags=slow
 @test "1 % loss" { disturbed loss 1%; }
+# bats test_tags=slow
 @test "10 % loss" { disturbed loss 10%; }
 # bats test_tags=slow
 @test "50 ms delay in each direction" { disturbed delay 50ms; }
@@ -124,6 +125,7 @@ nothing_left() {
 }
 
 # To this host, a permanent link failure looks like a crash of the other host.
+# bats test_tags=slow
 @test "permanent link failure: both ends give up" {
 	local mode
 	start_files 6000001 --timeout 5
@@ -201,6 +203,7 @@ has_more() { [ "$(cat "$1")" -gt "$2" ]; } # FILE COUNT
 	stop_on_host1 server
 }
 
+# bats test_tags=slow
 @test "the other host's RDMA device is deleted" {
 	start_files 6000001 --timeout 5
 	is_moving write --timeout 5
@@ -214,6 +217,7 @@ has_more() { [ "$(cat "$1")" -gt "$2" ]; } # FILE COUNT
 	[ $failed -eq 0 ]
 }
 
+# bats test_tags=slow
 @test "the remote server is killed or stopped for good" {
 	local signal
 	for signal in KILL STOP; do
@@ -230,6 +234,7 @@ has_more() { [ "$(cat "$1")" -gt "$2" ]; } # FILE COUNT
 	done
 }
 
+# bats test_tags=slow
 @test "the client is killed or stopped for good: the server drops it and serves the next" {
 	local signal
 	start_files 6000001 --timeout 5

@@ -41,6 +41,7 @@ retransmissions() { cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/co
 have_risen_by() { [ "$(retransmissions)" -ge $(($2 + $1)) ]; }
 
 # A measurement survives CONTROL_RETRIES retransmissions without an acknowledgement, about 3.7 s.
+# bats test_tags=slow
 @test "a link failure of one second shows in the worst interval" {
 	local before
 	MODE='write'

@@ -44,6 +44,7 @@ valid() {
 	stop_on_host1 shell
 }
 
+# bats test_tags=slow
 @test "prove: an interrupted run stops the servers on the other host, and removes its files" {
 	local pid
 	start_shell

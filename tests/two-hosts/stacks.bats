@@ -112,6 +112,7 @@ on_top() {
 	has_not "$OUT" ') over '
 }
 
+# bats test_tags=slow
 @test "the device below a bridge, bond, macvlan or ipvlan with this host's address, and on it" {
 	local kind
 	undo unstack

@@ -176,6 +176,7 @@ BOTH='warning: more1 (second1, 10.78.0.11) and more2 (second2, 10.78.0.12) are i
 	stop_on_host1 server
 }
 
+# bats test_tags=slow
 @test "5 % of the packets are lost in each direction" {
 	start_far_server any
 	lose 5
@@ -295,6 +296,7 @@ measurements_cut() {
 	done
 }
 
+# bats test_tags=slow
 @test "a firewall that begins to drop packets during a measurement" {
 	start_far_server any
 	measurements_cut there 'bandwidth write'
