@@ -186,7 +186,7 @@ static struct account account_for(const struct check_list *list, enum check chec
 	struct account account = {
 		.evidence = row->cause ? failure->evidence : "",
 		.cause = row->cause ? row->cause : failure->evidence,
-		.side = explain_side(row->side),
+		.side = explain_side(list->same_host ? SIDE_HERE : row->side),
 		.remedy = row->remedy ? row->remedy : "",
 		.guess = row->guess,
 	};
@@ -257,7 +257,7 @@ size_t check_list_lines(const struct check_list *list, enum check check, unsigne
 	}
 	account = account_for(list, check);
 	append(text, size, &used, "%s%s", account.guess ? "probably: " : "", account.cause);
-	if (*account.evidence)
+	if (*account.evidence && !(check == CHECK_ENDS && list->ends_side_by_side))
 		append(text, size, &used, "\n%*sseen: %s", (int)indent, "", account.evidence);
 	if (list->checks[check].milliseconds >= AFTER_SHOWN_MS)
 		append(text, size, &used, "\n%*safter: %s", (int)indent, "",
@@ -357,6 +357,12 @@ static const struct {
 	[OUTCOME_IMPAIRED] = {"impaired", "RDMA works, but not well"},
 };
 
+/* The sentence about a healthy diagnosis begins like this. */
+static const char *healthy_start(const struct check_list *list)
+{
+	return list->same_host ? "RDMA works within this host" : outcomes[OUTCOME_HEALTHY].start;
+}
+
 static enum outcome outcome_of(const struct check_list *list)
 {
 	enum check broken = check_list_broken(list), last = last_ok(list);
@@ -400,7 +406,8 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 
 	switch (outcome) {
 	case OUTCOME_HEALTHY:
-		snprintf(text, size, "%s: %s.", start, list->checks[telling_check(list)].text);
+		snprintf(text, size, "%s: %s.", healthy_start(list),
+			list->checks[telling_check(list)].text);
 		break;
 	case OUTCOME_READY:
 		snprintf(text, size, "%s%s.", start,
@@ -419,7 +426,7 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 void check_list_short_verdict(
 	const struct check_list *list, unsigned int columns, char *text, size_t size)
 {
-	const char *const starts[] = {outcomes[OUTCOME_HEALTHY].start, "RDMA works"};
+	const char *const starts[] = {healthy_start(list), "RDMA works"};
 	const char *form;
 
 	check_list_verdict(list, text, size);

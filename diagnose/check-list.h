@@ -58,9 +58,11 @@ struct check_list {
 		int milliseconds; /* run time, set by the caller; 0 if not run */
 		bool reached;     /* the check began; set by the caller */
 	} checks[CHECKS];
-	bool rdma_mtus_equal; /* of both ends, as far as known: data that arrives fits both */
-	char host[256];       /* replaces HOST in a command */
-	char gateway[64];     /* replaces GATEWAY in a command; "": none */
+	bool same_host; /* HOST is this host, so nothing is elsewhere; set by the route's check */
+	bool rdma_mtus_equal;   /* of both ends, as far as known: data that arrives fits both */
+	bool ends_side_by_side; /* what both ends differ in is shown there, not as the evidence */
+	char host[256];         /* replaces HOST in a command */
+	char gateway[64];       /* replaces GATEWAY in a command; "": none */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/explain.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/mtu-verdicts.h"
 #include "diagnose/round-trips.h"
@@ -44,16 +45,18 @@ static const int64_t connect_ms[] = {2500, 1500, 1500, 4000};
 static int answered_without_server(
 	struct diagnosis *diagnosis, const struct failure *failure, int milliseconds)
 {
+	const char *where = explain_side(diagnosis->list.same_host ? SIDE_HERE : SIDE_THERE);
+
 	if (failure->kind == FAILURE_ERRNO && failure->code == ECONNREFUSED)
 		check_list_skip(&diagnosis->list, CHECK_CONNECTION,
 			"nothing is listening on port %u, and over iWARP, only a server can show "
-			"that RDMA works; start rdma-server on the other host, or give its PORT",
-			diagnosis->options->port);
+			"that RDMA works; start rdma-server on %s, or give its PORT",
+			diagnosis->options->port, where);
 	else if (failure->kind == FAILURE_REJECTED && failure->code == REJECTED_NO_LISTENER)
 		check_list_ok(&diagnosis->list, CHECK_CONNECTION,
-			"RDMA responds (in %d ms); to continue, start rdma-server on the other "
-			"host, or give its PORT",
-			milliseconds);
+			"RDMA responds (in %d ms); to continue, start rdma-server on %s, or give "
+			"its PORT",
+			milliseconds, where);
 	else
 		return check_list_fail(&diagnosis->list, CHECK_CONNECTION, failure);
 	diagnosis->no_server = true;

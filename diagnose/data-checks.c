@@ -400,12 +400,19 @@ int check_bandwidth(struct diagnosis *diagnosis)
 	return 0;
 }
 
-/* Reports the counters of a check that passed: what they count is too little to do harm. */
-static void report_counters(struct check_list *list, const char *here, const char *there)
+/*
+ * Reports the counters of a check that passed, of one port or two: what they count is too little
+ * to do harm.
+ */
+static void report_counters(struct check_list *list, bool one, const char *here, const char *there)
 {
 	static const char none[] = "no errors";
 
 	if (strcmp(here, none) == 0 && strcmp(there, none) == 0) {
+		if (one) {
+			check_list_ok(list, CHECK_COUNTERS, "%s", none);
+			return;
+		}
 		check_list_ok(list, CHECK_COUNTERS, ENDS, here, there);
 		check_list_shorten(list, CHECK_COUNTERS, "no errors at either end");
 		return;
@@ -434,7 +441,7 @@ static void assess_counters(struct diagnosis *diagnosis)
 		check_failed(diagnosis, CHECK_COUNTERS, FAILURE_IMPAIRED, PHASE_EXCHANGE,
 			IMPAIRED_LINK, ENDS, here, there);
 	else
-		report_counters(&diagnosis->list, here, there);
+		report_counters(&diagnosis->list, is_one_port(diagnosis), here, there);
 }
 
 int check_counters(struct diagnosis *diagnosis)

@@ -3,6 +3,7 @@
  * to it. The inventory, the names and the route belong to the diagnosis.
  */
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
@@ -240,6 +241,7 @@ static int try_route(struct diagnosis *diagnosis, const struct sockaddr *address
 	if (check_addresses(diagnosis, address, source))
 		return -1;
 	reach_find_route(address, source, route);
+	diagnosis->list.same_host = !route->error && route->route.type == RTN_LOCAL;
 	if (!source && route->error == ENETUNREACH && route_domains_explain(diagnosis, address))
 		return -1;
 	if (route->verdict == REACH_BAD)

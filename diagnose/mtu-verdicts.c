@@ -78,7 +78,8 @@ bool mtu_verdicts_ends(struct diagnosis *diagnosis)
 	else if (*devices)
 		check_failed(diagnosis, CHECK_ENDS, FAILURE_IMPAIRED, PHASE_CONNECT,
 			IMPAIRED_RDMA_MTU, "%s", devices);
-	return *interfaces || *devices;
+	diagnosis->list.ends_side_by_side = *interfaces || *devices;
+	return diagnosis->list.ends_side_by_side;
 }
 
 /* The path MTU, which the kernel derives from the interface of the route, as of a VLAN. */

@@ -204,7 +204,7 @@ static struct {
 	unsigned int workers;
 	bool keyed, folder, sparse;
 	size_t block, ring_size;
-	size_t at_hand; /* see have_memory_at_hand() */
+	size_t at_hand;     /* see have_memory_at_hand() */
 	uint8_t *memory[2]; /* of the two rings */
 	struct ring out, in;
 	struct source *source;

@@ -2,7 +2,7 @@
 # top of the tree. PAIR_BIN is the folder of the programs under test, and PAIR_BUILD the folder of
 # their variants that corrupt data; set both to test another build (sanitizers). PAIR_PEERS is the
 # build folder of the test peers. PAIR_SCALE is 1 for a build without sanitizers; it and PAIR_FEWER divide
-# the numbers of clients.
+# the numbers of clients and of repetitions.
 #
 # Tests wait for lines and states. The deadline is long, because only a failing test reaches it. An
 # emulated guest takes 10 ms to start the smallest program, a hundred times as long as a shell

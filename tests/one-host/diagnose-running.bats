@@ -108,7 +108,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		>"$DIR/peer4" 2>&1 &
 	wait_line "$DIR/peer4" here
 	diagnose 3 "$ADDRESS" "$PORT"
-	VERDICT='Whether RDMA works is unknown' check_failed connection 'slots for diagnoses and measurements are taken' 'the other host'
+	VERDICT='Whether RDMA works is unknown' check_failed connection 'slots for diagnoses and measurements are taken' 'this host'
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill_peers
 	wait_until no_control_session

@@ -125,7 +125,7 @@ load diagnose
 	jq -e '.status == 0 and .program == "rdma-client" and .schema == 5 and .command == "diagnose" and (.checks | length) == 13
 		and all(.checks[]; .state == "ok" or (.check == "manager" and .state == "skipped"))
 		and .here.device == .there.device and (.inventory.devices | length) == 1
-		and .verdict == "healthy" and (.message | startswith("RDMA works between the two hosts"))
+		and .verdict == "healthy" and (.message | startswith("RDMA works within this host"))
 		and .error == null
 		and .bandwidth.there > 0 and .bandwidth.back > 0 and .path_mtu >= 4200
 		and .here.rdma_mtu == 4096 and .there.interface_mtu == 4200
@@ -153,9 +153,9 @@ load diagnose
 	! iwarp || guess=true probably='probably '
 	jq -e --argjson guess $guess --arg probably "$probably" '.status == 3
 		and .checks[6].state == "failed" and .checks[6].guess == $guess
-		and .checks[6].side == "the other host" and .checks[7].state == "skipped"
+		and .checks[6].side == "this host" and .checks[7].state == "skipped"
 		and .verdict == "broken" and (.message | startswith("RDMA does not work: " + $probably + "nothing is listening"))
-		and .error.side == "the other host" and .error.cause == .checks[6].cause
+		and .error.side == "this host" and .error.cause == .checks[6].cause
 		and .error.fix == .checks[6].next
 		and .there == {} and (.checks[6].cause | contains("nothing is listening"))
 		and .bandwidth == {"there": null, "back": null}
@@ -264,12 +264,12 @@ failure_is_on_one_line() {
 @test "a tutorial program listens on the port" {
 	start_peer "$PAIR_PEERS/tests/one-host/tutorial-peer" write --listen "$ADDRESS" "$DIR/peer-port"
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
-	check_failed connection 'the program on this port is not rdma-server' 'the other host'
+	check_failed connection 'the program on this port is not rdma-server' 'this host'
 	exits_with 1 "$PEER"
 	has "$DIR/peer" 'the peer disconnected'
 	listening_peer --hello none -- closed
 	diagnose 3 "$ADDRESS" "$PEER_PORT"
-	check_failed connection 'the program on this port is not rdma-server' 'the other host'
+	check_failed connection 'the program on this port is not rdma-server' 'this host'
 	exits_with 0 "$PEER"
 }
 

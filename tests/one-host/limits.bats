@@ -241,7 +241,7 @@ feed() {
 	has "$OUT" '^ *seen: clients: 1 of 1, full'
 	has "$OUT" '^ *clients  *-  *1 of 1, full'
 	count "$OUT" '^............failed ' 1
-	has "$OUT" '^verdict: RDMA works, but not well: the server has no slot for another client; look at the other host\.$'
+	has "$OUT" '^verdict: RDMA works, but not well: the server has no slot for another client; look at this host\.$'
 	start_misbehaving_peer --hello diagnosis "$ADDRESS" "$PORT" command:facts receive say:here pause
 	expect 3 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" "^connection  failed  $FULL_ADDRESS"

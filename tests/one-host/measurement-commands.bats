@@ -302,6 +302,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	server_survives <"$DIR/cases"
 }
 
+# bats test_tags=slow
 @test "peers that stop responding at each step of each test hit the idle timeout" {
 	server_survives --timeout 5 --handshake-timeout 5 <<-END
 	closed => timed out waiting for the first command

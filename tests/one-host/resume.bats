@@ -77,11 +77,11 @@ resumed_after() {
 # Only files of 64 MiB resume, which takes long with sanitizers.
 @test "a transfer whose client or server is killed resumes where it stopped" {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
-	local i modes=(write read send) kept
+	local i modes=(write read send) kept last=$((FEWER > 1 ? 2 : 5))
 	mkdir "$DIR/in"
 	head -c 80000000 /dev/urandom >"$DIR/big"
 	start_server --timeout 60 --output "$DIR/in/" any
-	for i in 0 1 2 3 4 5; do
+	for ((i = 0; i <= last; i++)); do
 		start_big "${modes[(i + i / 3) % 3]}"
 		wait_until partial_exceeds $((RANDOM % 60 * 1000000))
 		if [ $((i % 3)) -eq 0 ]; then

@@ -75,7 +75,7 @@ CHECKS_80=(
 	has "$OUT" '^bandwidth   ok N MB/s to the server, N MB/s from it$'
 	screen 40 0 diagnose "$ADDRESS" "$PORT"
 	sed -i -E '/^counters/s/(nothing harmful|no errors.*)$/COUNTED/' "$OUT"
-	shows 'verdict: RDMA works.' \
+	shows 'verdict: RDMA works within this host.' \
 		"this host   ok $VM_DEVICE/1 ACTIVE, MTU 4096" \
 		"manager     ok $VM_DEVICE answers" \
 		'name        ok HOST' \
@@ -100,14 +100,14 @@ CHECKS_80=(
 		"this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096, N Gb/sec (1X SDR), rdma_rxe" \
 		"${CHECKS_80[@]}" \
 		'connection  ok      RDMA responds (in N s); to continue, start rdma-server on' \
-		'                    the other host, or give its PORT'
+		'                    this host, or give its PORT'
 	screen 80 3 diagnose "$ADDRESS" 999
-	shows 'verdict: RDMA does not work: nothing is listening on this port; look at the' \
-		'         other host.' \
+	shows 'verdict: RDMA does not work: nothing is listening on this port; look at this' \
+		'         host.' \
 		"this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096, N Gb/sec (1X SDR), rdma_rxe" \
 		"${CHECKS_80[@]}" \
 		'connection  failed  nothing is listening on this port' \
-		'                    where: the other host' \
+		'                    where: this host' \
 		'                    next: start rdma-server on that host, or check the port' \
 		'                      number'
 	screen 80 0 diagnose
@@ -210,11 +210,11 @@ SECRET='do not have the same secret'
 	done
 	screen 80 3 diagnose --secret-file ours "$ADDRESS" "$PORT"
 	shows "verdict: RDMA does not work: client and server $SECRET; look" \
-		'         at either host.' \
+		'         at this host.' \
 		"this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096, N Gb/sec (1X SDR), rdma_rxe" \
 		"${CHECKS_80[@]}" \
 		"connection  failed  client and server $SECRET" \
-		'                    where: either host' \
+		'                    where: this host' \
 		'                    next: use the same --secret-file at both ends, or none'
 	stop_server
 	# How many of their steps are printed depends on what is counted.

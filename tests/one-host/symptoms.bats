@@ -80,7 +80,7 @@ load diagnose
 	SERVER=$!
 	wait_until test -s $file
 	diagnose 3 "$ADDRESS" "$(cat $file)"
-	check_failed connection 'the server could not allocate memory or a queue pair' 'the other host'
+	check_failed connection 'the server could not allocate memory or a queue pair' 'this host'
 	wait_line "$ERRORS" 'the locked-memory limit is too low'
 	# A message needs one page.
 	expect 0 client write "$ADDRESS" "$(cat $file)"
@@ -88,6 +88,7 @@ load diagnose
 	rm -f $file
 }
 
+# bats test_tags=slow
 @test "8 MiB of locked memory let an ordinary user serve 1,000 clients at once" {
 	local file=/tmp/port-of-nobody n=$((1000 / PAIR_SCALE))
 	rm -f $file
@@ -366,7 +367,7 @@ forget_box() { sed -i '/ box$/d' /etc/hosts; }
 @test "nothing listens on the port" {
 	expect_error 3 'nothing is listening on this port; start rdma-server on that host' client write "$ADDRESS" 7471
 	diagnose 3 "$ADDRESS" 7471
-	check_failed connection 'nothing is listening on this port' 'the other host'
+	check_failed connection 'nothing is listening on this port' 'this host'
 	has "$OUT" '^ *next: start rdma-server on that host'
 }
 

@@ -99,7 +99,8 @@ repair_and_diagnose() {
 	ip link set "$VM_INTERFACE" mtu 1400
 	diagnose 4 "$HOST1" "$PORT"
 	has "$OUT" '^both ends   failed  the network interfaces of the two hosts have different MTUs'
-	has "$OUT" '^ *seen: this host 1400, the other host 4200; RDMA MTU: this host 1024, the other host 4096$'
+	has "$OUT" '^ *rdma mtu  *1024  *4096$'
+	has "$OUT" '^ *interface mtu  *1400  *4200$'
 	has "$OUT" '^verdict: .*different MTUs'
 	repair_and_diagnose
 }
@@ -124,7 +125,7 @@ vlans_down() {
 	{
 		diagnose 4 10.97.0.1 "$PORT" &&
 			has "$OUT" '^both ends   failed  the RDMA devices at the two ends have different active MTUs' &&
-			has "$OUT" '^ *seen: this host 4096, the other host 1024$' &&
+			has "$OUT" '^ *rdma mtu  *4096  *1024$' &&
 			has "$OUT" '^verdict: RDMA works, but not well: the RDMA devices at the two ends'
 	} || failed=1
 	vlans_down

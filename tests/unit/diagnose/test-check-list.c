@@ -252,6 +252,29 @@ static void verdicts_follow_from_the_checks(void **state)
 	assert_string_equal(verdict(&list), "RDMA works between the two hosts: bandwidth is good.");
 }
 
+/* A server of this host: no other host is named. */
+static void within_one_host_nothing_is_elsewhere(void **state)
+{
+	const struct failure failure = {
+		.kind = FAILURE_REJECTED,
+		.phase = PHASE_CONNECT,
+		.code = REJECTED_NO_LISTENER,
+	};
+	struct check_list list = checked_up_to(CHECKS);
+	char text[256];
+
+	(void)state;
+	list.same_host = true;
+	assert_string_equal(verdict(&list), "RDMA works within this host: bandwidth is good.");
+	check_list_short_verdict(&list, 11, text, sizeof(text));
+	assert_string_equal(text, "RDMA works.");
+	check_list_fail(&list, CHECK_CONNECTION, &failure);
+	assert_non_null(strstr(verdict(&list), "; look at this host."));
+	assert_non_null(strstr(lines(&list, CHECK_CONNECTION), "where: this host\n"));
+	list.same_host = false;
+	assert_non_null(strstr(verdict(&list), "; look at the other host."));
+}
+
 /*
  * RDMA works if all failures are impairments. Any other failure, wherever it is in the list, means
  * that it does not.
@@ -559,6 +582,7 @@ int main(void)
 		cmocka_unit_test(commands_name_the_host),
 		cmocka_unit_test(commands_are_safe_to_paste),
 		cmocka_unit_test(verdicts_follow_from_the_checks),
+		cmocka_unit_test(within_one_host_nothing_is_elsewhere),
 		cmocka_unit_test(warnings_differ_from_failures),
 		cmocka_unit_test(a_delay_explains_no_other_failure),
 		cmocka_unit_test(missing_replies_give_way_to_better_evidence),

@@ -193,6 +193,7 @@ static void find_different_mtus(const char *evidence)
 	failure_set(
 		&failure, FAILURE_IMPAIRED, PHASE_CONNECT, IMPAIRED_MTU, "facts", "%s", evidence);
 	check_list_fail(&diagnosis.list, CHECK_ENDS, &failure);
+	diagnosis.list.ends_side_by_side = true;
 	check_list_skip(&diagnosis.list, CHECK_DATA, "no packet would fit");
 	skip_from(CHECK_BANDWIDTH, "not reached");
 }
@@ -226,7 +227,6 @@ static void different_mtus_on_a_terminal(void **state)
 		"verdict: RDMA does not work: the network interfaces of the two hosts have\n"
 		"         different MTUs; look at either host.\n" CHECKS_1_TO_8
 		"both ends   failed  the network interfaces of the two hosts have different MTUs\n"
-		"                    seen: this host 4200, the other host 1500\n"
 		"                    where: either host\n"
 		"                    next: set the same MTU at both ends and on every switch\n"
 		"                      between them\n"
