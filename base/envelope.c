@@ -18,7 +18,7 @@ static void add_time(struct json_object *object)
 	document_add_text(object, "time", text);
 }
 
-static struct json_object *error_json(const struct failure *failure)
+static struct json_object *error_json(const struct failure *failure, bool same_host)
 {
 	const struct explanation *row = explain(failure->kind, failure->phase, failure->code);
 	struct json_object *object = json_object_new_object();
@@ -26,7 +26,7 @@ static struct json_object *error_json(const struct failure *failure)
 	document_add_text(object, "cause", row->cause ? row->cause : failure->evidence);
 	document_add_boolean(object, "guess", row->guess);
 	document_add_known_text(object, "evidence", row->cause ? failure->evidence : "");
-	document_add_text(object, "side", explain_side(row->side));
+	document_add_text(object, "side", explain_side(same_host ? SIDE_HERE : row->side));
 	document_add_text(object, "fix", row->remedy);
 	return document_filled(object);
 }
@@ -44,7 +44,7 @@ struct json_object *envelope_json(const struct envelope *envelope)
 	document_add_text(object, "verdict", envelope->verdict);
 	document_add_text(object, "message", envelope->message);
 	if (envelope->failure && failure_is_set(envelope->failure))
-		document_add(object, "error", error_json(envelope->failure));
+		document_add(object, "error", error_json(envelope->failure, envelope->same_host));
 	else
 		document_add_null(object, "error");
 	return object;

@@ -21,6 +21,7 @@ struct envelope {
 	const char *verdict;           /* one word of the command's */
 	const char *message;           /* a sentence; NULL: none */
 	const struct failure *failure; /* NULL, or not set: nothing failed */
+	bool same_host;                /* the peer is on this host, so a failure is, too */
 };
 
 struct json_object;

@@ -37,6 +37,7 @@ struct json_object *diagnosis_report_json(const struct diagnosis *diagnosis)
 		.verdict = check_list_verdict_word(list),
 		.message = verdict,
 		.failure = broken < CHECKS ? &list->checks[broken].failure : NULL,
+		.same_host = list->same_host,
 	};
 	struct json_object *object;
 

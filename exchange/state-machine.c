@@ -272,7 +272,7 @@ static const char *missing(const struct exchange *exchange)
 	static const char *const messages[] = {
 		[RECEIVED_NOTHING] = "MSG_PROOF",
 		[RECEIVED_PROOF] = "MSG_MR",
-		[RECEIVED_MR] = "MSG_DONE",
+		[RECEIVED_MR] = "MSG_DONE, the end of its data",
 		[RECEIVED_DONE] = "MSG_VERDICT",
 	};
 

@@ -206,7 +206,7 @@ failure_is_on_one_line() {
 		# shellcheck disable=SC2086 # two words
 		diagnose 3 $form
 		has "$OUT" '^connection  failed  client and server do not have the same secret$'
-		has "$OUT" '^verdict: RDMA does not work: client and server do not have the same secret; look at either host\.$'
+		has "$OUT" '^verdict: RDMA does not work: client and server do not have the same secret; look at this host\.$'
 	done
 	stop_server
 }

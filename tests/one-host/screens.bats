@@ -366,7 +366,7 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 		'finishing 1 exchange; another signal aborts.' "received in/fifo from PEER: $part" \
 		'served 3 exchanges (3 failed) in N s; exchanged N B.' \
 		'rdma-server: exchange with PEER failed: the peer aborted: interrupted by a signal.' \
-		'rdma-server: exchange with PEER failed: connection closed by the peer while waiting for MSG_DONE; check whether the peer is still running and what it reports.' \
+		'rdma-server: exchange with PEER failed: connection closed by the peer while waiting for MSG_DONE, the end of its data; check whether the peer is still running and what it reports.' \
 		'rdma-server: exchange with PEER failed: interrupted by a signal.'
 	start_server --timeout 60 --output "$DIR/in/" any
 	start_fed_screen 40 write "$ADDRESS" "$PORT"

@@ -68,7 +68,7 @@ static void an_idle_exchange_times_out(void **state)
 
 		fixture_start_data(&undone, PEER_MEMORY);
 		fixture_complete_all(&undone);
-		expect_deadline(&undone, "MSG_DONE");
+		expect_deadline(&undone, "MSG_DONE, the end of its data");
 
 		fixture_start_data(&unjudged, PEER_MEMORY);
 		fixture_exchange_data(&unjudged, PEER_TEXT, sizeof(PEER_TEXT));
@@ -91,7 +91,7 @@ static void an_unestablished_connection_times_out(void **state)
 		region = fixture_peer_region(&fixture, PEER_MEMORY);
 		fixture_receive(&fixture, &region);
 		fixture_complete_all(&fixture);
-		expect_deadline(&fixture, "MSG_DONE");
+		expect_deadline(&fixture, "MSG_DONE, the end of its data");
 	}
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "serve/status-query.h"
@@ -9,9 +10,13 @@
 #include "tests/unit/base/output-fixture.h"
 #include "tests/unit/unit.h"
 
-/* No other test and hardly any server uses it. */
-#define PORT 51
 #define MANY 900
+
+/*
+ * Of this process, because servers of the same port are asked together, also those of this test
+ * in another tree.
+ */
+static uint16_t port;
 
 /* What the fake server sends to each client; NULL: it does not answer. */
 static const char *says;
@@ -36,12 +41,12 @@ static void *answer(void *unused)
 
 static int ask(void)
 {
-	const struct options options = {.port = PORT, .json = json};
+	const struct options options = {.port = port, .json = json};
 	struct output output = {.program = "prog", .quiet = json};
 	pthread_t thread;
 
 	if (listener <= 0)
-		listener = status_open(PORT);
+		listener = status_open(port);
 	if (listener < 0 || fcntl(listener, F_SETFL, 0) ||
 		pthread_create(&thread, NULL, answer, NULL))
 		return 99;
@@ -51,7 +56,7 @@ static int ask(void)
 /* Also closes its socket. */
 static int ask_without_a_server(void)
 {
-	const struct options options = {.port = PORT, .json = json};
+	const struct options options = {.port = port, .json = json};
 	const struct output output = {.program = "prog", .quiet = json};
 
 	return (int)output_finish(&output, status_query(&options, &output));
@@ -106,7 +111,7 @@ static int ask_among_many(void)
 {
 	for (long pid = 1; pid <= MANY; pid++) {
 		struct sockaddr_un address;
-		socklen_t length = status_address(&address, PORT, pid);
+		socklen_t length = status_address(&address, port, pid);
 		int place = socket(AF_UNIX, SOCK_STREAM, 0);
 
 		if (place < 0 || bind(place, (struct sockaddr *)&address, length))
@@ -151,7 +156,7 @@ static void trusts_no_answer(void **state)
 
 static int ask_as_another_user(void)
 {
-	listener = status_open(PORT);
+	listener = status_open(port);
 	if (listener < 0 || seteuid(65534))
 		return 98;
 	return ask();
@@ -180,11 +185,14 @@ static void does_not_wait_for_ever(void **state)
 
 static void says_that_there_is_no_server(void **state)
 {
+	char wanted[128];
+
 	(void)state;
+	snprintf(wanted, sizeof(wanted),
+		"prog: no rdma-server is running on port %u in this network namespace\n", port);
 	json = false;
 	run(ask_without_a_server, NULL);
-	assert_string_equal(printed.error,
-		"prog: no rdma-server is running on port 51 in this network namespace\n");
+	assert_string_equal(printed.error, wanted);
 	assert_int_equal(printed.status, STATUS_CONNECT);
 	json = true;
 	run(ask_without_a_server, NULL);
@@ -204,5 +212,6 @@ int main(void)
 		cmocka_unit_test(says_that_there_is_no_server),
 	};
 
+	port = (uint16_t)(1 + getpid() % UINT16_MAX);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
