@@ -19,6 +19,11 @@
 /* A value whose most is less than this multiple of its least has not changed. */
 #define STEADY 1.1
 
+/* The widths of the columns of a good round, which end where those of HEADING do. */
+static const int widths[ROUNDS_VALUES] = {
+	[ROUNDS_TRIP] = 10, [ROUNDS_THERE] = 13, [ROUNDS_BACK] = 12};
+#define HEADING "time      result  round trip  to the server       from it"
+
 static const char *format_value(char text[UNITS_TEXT], enum rounds_value value, double amount)
 {
 	if (value != ROUNDS_TRIP)
@@ -95,26 +100,35 @@ static bool count(struct rounds *rounds, const struct round *round)
 	return changed;
 }
 
+const char *rounds_heading(unsigned int columns)
+{
+	return columns >= COLUMNS_WIDE ? HEADING : NULL;
+}
+
 /*
  * Writes what a round found out, in at most this many columns: the shortest of a text's forms that
  * is still too long is cut.
  */
-static void format_text(char text[ROUNDS_LINE], const struct round *round, size_t room)
+static void format_text(
+	char text[ROUNDS_LINE], const struct round *round, bool in_columns, size_t room)
 {
 	char parts[ROUNDS_VALUES][UNITS_TEXT], rates[ROUNDS_LINE];
 	const char *reason = strstr(round->verdict, ": ");
+	bool has_rates =
+		round->good && round->values[ROUNDS_THERE] > 0 && round->values[ROUNDS_BACK] > 0;
 	size_t end;
 
 	snprintf(text, ROUNDS_LINE, "%s", round->verdict);
-	if (strlen(text) <= room)
+	if (strlen(text) <= room && !(has_rates && in_columns))
 		return;
-	if (round->good && round->values[ROUNDS_THERE] > 0 && round->values[ROUNDS_BACK] > 0) {
+	if (has_rates) {
 		for (enum rounds_value value = 0; value < ROUNDS_VALUES; value++)
 			format_value(parts[value], value, (double)round->values[value]);
 		rounds_format_rates(rates, round->values[ROUNDS_THERE], round->values[ROUNDS_BACK]);
-		snprintf(text, ROUNDS_LINE, "%s, %s to the server, %s from it", parts[ROUNDS_TRIP],
-			parts[ROUNDS_THERE], parts[ROUNDS_BACK]);
-		if (strlen(text) > room)
+		snprintf(text, ROUNDS_LINE, "%*s  %*s  %*s", widths[ROUNDS_TRIP],
+			parts[ROUNDS_TRIP], widths[ROUNDS_THERE], parts[ROUNDS_THERE],
+			widths[ROUNDS_BACK], parts[ROUNDS_BACK]);
+		if (!in_columns || strlen(text) > room)
 			snprintf(text, ROUNDS_LINE, "%s, %.*s", parts[ROUNDS_TRIP],
 				ROUNDS_LINE - UNITS_TEXT - 2, rates);
 		if (strlen(text) > room)
@@ -145,7 +159,7 @@ void rounds_add(struct rounds *rounds, const struct round *round, const struct t
 		mark = "";
 	snprintf(before, sizeof(before), "%02d:%02d:%02d  %-*s ", time->tm_hour, time->tm_min,
 		time->tm_sec, narrow ? 0 : STATE_WIDTH + 1, state);
-	format_text(text, round,
+	format_text(text, round, columns >= COLUMNS_WIDE,
 		columns >= COLUMNS_MIN ? columns - strlen(before) - strlen(mark) : ROUNDS_LINE);
 	snprintf(line, ROUNDS_LINE, "%s%s%s", before, text, mark);
 }

@@ -55,6 +55,12 @@ struct rounds {
 void rounds_add(struct rounds *rounds, const struct round *round, const struct tm *time,
 	unsigned int columns, char line[ROUNDS_LINE]);
 
+/*
+ * Returns the heading of the columns that the lines of good rounds have on a terminal of this many
+ * columns, or NULL: they have none.
+ */
+const char *rounds_heading(unsigned int columns);
+
 /* Writes two rates, in bytes per second, as "to 29.0 from 28.8 MB/s". Returns the text. */
 const char *rounds_format_rates(char text[ROUNDS_LINE], uint64_t to, uint64_t from);
 

@@ -259,6 +259,8 @@ void screen_print_round(
 {
 	const struct check_list *list = &diagnosis->list;
 	bool good = check_list_status(list) == STATUS_OK;
+	unsigned int columns = output_columns(&diagnosis->output);
+	const char *heading = rounds->count == 0 ? rounds_heading(columns) : NULL;
 	char verdict[ROUNDS_LINE], line[ROUNDS_LINE];
 	const struct round round = {
 		.good = good,
@@ -273,7 +275,9 @@ void screen_print_round(
 			list->checks[CHECK_BANDWIDTH].text);
 	else
 		check_list_verdict(list, verdict, sizeof(verdict));
-	rounds_add(rounds, &round, time, output_columns(&diagnosis->output), line);
+	if (heading)
+		output_line(&diagnosis->output, "%s", heading);
+	rounds_add(rounds, &round, time, columns, line);
 	output_colored_line(&diagnosis->output, line, ROUNDS_STATE, good ? 2 : 6,
 		good ? OUTPUT_GREEN : OUTPUT_RED);
 	print_quietly(diagnosis, verdict);

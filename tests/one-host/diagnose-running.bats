@@ -165,7 +165,8 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		# The progress between the rounds is erased.
 		sed 's/\r*$//; s/.*\x1b\[K//; s/\x1b\[[0-9]*m//g; /^Script /d; /^ *$/d' "$DIR/screen" >"$OUT"
 		awk -v most="$columns" 'length > most { wide = 1 } END { exit wide }' "$OUT" || fail "$(cat "$OUT")"
-		[ $columns = 40 ] || has "$OUT" '^[0-9:]\{8\}  ok      .* to the server, .* from it$'
+		[ $columns = 40 ] || has "$OUT" '^time      result  round trip  to the server       from it$'
+		[ $columns = 40 ] || has "$OUT" '^[0-9:]\{8\}  ok    *[0-9.]* ms  *[0-9.]* [kMG]B/s  *[0-9.]* [kMG]B/s$'
 		[ $columns = 80 ] || has "$OUT" '^[0-9:]\{8\}  ok to [0-9.]* from [0-9.]* [kMG]B/s$'
 		has "$OUT" "^--- diagnosis of $ADDRESS ---\$"
 		has "$OUT" '^[0-9]* rounds in [0-9.:]* *m*s*: [0-9]* ok, 0 failed'
@@ -174,7 +175,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	stop_server
 }
 
-rounds_printed() { [ "$(grep -c '[0-9]  .*ok.*MB/s' "$DIR/screen")" -ge "$1" ]; }
+rounds_printed() { [ "$(grep -c '[0-9]  .*ok.*[kMG]B/s' "$DIR/screen")" -ge "$1" ]; }
 
 # Without a terminal, the summary follows the lines in the file.
 @test "SIGTERM ends --interval with a summary, also in the middle of a round" {

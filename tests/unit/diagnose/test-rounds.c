@@ -31,11 +31,10 @@ static void the_line_of_a_round_fits(void **state)
 	} cases[] = {
 		{&good, false, 0, "09:05:07  ok      " GOOD},
 		{&good, true, 0, "09:05:07  ok      " GOOD "  <-- changed"},
-		{&good, false, 100, "09:05:07  ok      " GOOD},
-		{&good, false, 80,
-			"09:05:07  ok      0.214 ms, 812.0 MB/s to the server, 798.0 MB/s from it"},
+		{&good, false, 100, "09:05:07  ok        0.214 ms     812.0 MB/s    798.0 MB/s"},
 		{&good, true, 80,
-			"09:05:07  ok      0.214 ms, to 812.0 from 798.0 MB/s  <-- changed"},
+			"09:05:07  ok        0.214 ms     812.0 MB/s    798.0 MB/s  <-- changed"},
+		{&good, true, 60, "09:05:07  ok      to 812.0 from 798.0 MB/s  <-- changed"},
 		{&good, false, 59, "09:05:07  ok 0.214 ms, to 812.0 from 798.0 MB/s"},
 		{&good, false, 40, "09:05:07  ok to 812.0 from 798.0 MB/s"},
 		{&good, true, 40, "09:05:07  ok to 812.0 from 798.0 MB/s <-"},
@@ -57,6 +56,21 @@ static void the_line_of_a_round_fits(void **state)
 		assert_string_equal(
 			line_of(&rounds, cases[i].round, cases[i].columns), cases[i].line);
 	}
+}
+
+static void columns_stay_below_their_heading(void **state)
+{
+	static const struct round fast = {true, GOOD, {1234567, 48000000000, 1200000}};
+	struct rounds rounds = {0};
+
+	(void)state;
+	assert_null(rounds_heading(0));
+	assert_null(rounds_heading(59));
+	assert_string_equal(
+		rounds_heading(60), "time      result  round trip  to the server       from it");
+	assert_string_equal(line_of(&rounds, &fast, 60),
+		"09:05:07  ok        1.235 ms     48.00 GB/s      1.2 MB/s");
+	assert_int_equal(strlen(line_of(&rounds, &fast, 60)), strlen(rounds_heading(60)));
 }
 
 /* Whatever a round says, and however fast the hosts are. */
@@ -148,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_line_of_a_round_fits),
+		cmocka_unit_test(columns_stay_below_their_heading),
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),
 		cmocka_unit_test(changes_are_marked),
 		cmocka_unit_test(the_summary_says_what_changed_most),
