@@ -140,6 +140,8 @@ vlans_down() {
 	local i
 	for i in $(seq "${PAIR_DIAGNOSES:-3}"); do
 		diagnose 4 "$HOST1" "$PORT"
+		# Nothing can be told apart from a host that is too busy to move a MB in 8 s.
+		! grep -q '^verdict: Whether RDMA works is unknown: data moves, but too slowly' "$OUT" || continue
 		# If a transfer ends early, only one direction may have been seen to lose packets.
 		has "$OUT" '^\(data       \|bandwidth  \|counters   \) failed  .*packets .* lost'
 		has "$OUT" '^verdict: RDMA .*\(probably packets are lost on the path\|packets .* host are lost\)'
