@@ -174,10 +174,11 @@ static int make_rings(struct connection *connection, struct failure *failure)
 static const struct output_file_options no_output_file;
 
 /*
- * The number of threads that read or write a file of this size. Software devices need the
- * processors themselves, and a small file is there before the threads are.
+ * The number of threads that read or write a file of this size, or a tree. Software devices need
+ * the processors themselves, and a small file is there before the threads are. The size of a tree
+ * is unknown, but its files may be many.
  */
-static unsigned int workers(const struct connection *connection, uint64_t size)
+static unsigned int workers(const struct connection *connection, uint64_t size, bool tree)
 {
 	const cpu_set_t *ours = locality_processors(&connection->device->locality);
 	cpu_set_t all;
@@ -185,8 +186,9 @@ static unsigned int workers(const struct connection *connection, uint64_t size)
 
 	if (connection->settings->workers)
 		return connection->settings->workers;
-	if (size == STREAM_SIZE_UNKNOWN || size < WORKERS_FILE_SIZE ||
-		connection->device->traits->software)
+	if (connection->device->traits->software)
+		return 1;
+	if (!tree && (size == STREAM_SIZE_UNKNOWN || size < WORKERS_FILE_SIZE))
 		return 1;
 	if (!ours && sched_getaffinity(0, sizeof(all), &all))
 		return 1;
@@ -214,11 +216,14 @@ static int start_workers(struct connection *connection, struct failure *failure)
 	if (!error)
 		error = sink_start(connection->sink, in,
 			flow_chunk(chunk, in->size, connection->theirs.size),
-			workers(connection, connection->theirs.size), &connection->sink_listener);
+			workers(connection, connection->theirs.size,
+				connection->theirs.flags & HELLO_SENDS_TREE),
+			&connection->sink_listener);
 	if (!error)
 		error = source_start(connection->source, out,
 			flow_chunk(chunk, out->size, source_size(connection->source)),
-			workers(connection, source_size(connection->source)),
+			workers(connection, source_size(connection->source),
+				connection->settings->plans & HELLO_SENDS_TREE),
 			&connection->source_listener);
 	if (!error) {
 		test_data_fill(connection);

@@ -474,6 +474,23 @@ int output_file_write(
 	return 0;
 }
 
+bool output_file_use_workers(struct output_file *file, unsigned int workers)
+{
+	if (file->tree)
+		tree_output_use_workers(file->tree, workers);
+	return file->tree;
+}
+
+void output_file_help(struct output_file *file)
+{
+	tree_output_help(file->tree);
+}
+
+int output_file_end(struct output_file *file, bool complete, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	return tree_output_end(file->tree, complete, why);
+}
+
 bool output_file_is_direct(const struct output_file *file)
 {
 	return file->direct;

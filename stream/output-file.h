@@ -126,6 +126,11 @@ bool output_file_takes_tree(const char *output);
 int output_file_write(
 	struct output_file *file, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE]);
 
+/* The same functions as of stream/tree-output.h. False: the output is not a tree stream's. */
+bool output_file_use_workers(struct output_file *file, unsigned int workers);
+void output_file_help(struct output_file *file);
+int output_file_end(struct output_file *file, bool complete, char why[OUTPUT_FILE_WHY_SIZE]);
+
 /* True if the file is written directly (stream/direct.h). */
 bool output_file_is_direct(const struct output_file *file);
 

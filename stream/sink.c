@@ -31,7 +31,7 @@ struct sink {
 	bool threaded;
 	struct ring *ring;
 	size_t most;          /* bytes per write */
-	unsigned int workers; /* threads that write blocks */
+	unsigned int workers; /* threads that write blocks, or the files of a tree */
 	struct pace pace;     /* of the threads */
 	struct worker worker;
 
@@ -229,17 +229,43 @@ static void write_blocks(void *argument, unsigned int number)
 	}
 }
 
+/* True if all data was taken from the ring and written. */
+static bool is_complete(struct sink *sink)
+{
+	struct ring_level level = ring_level(sink->ring);
+
+	return !sink->error && level.ended && level.freed == level.filled;
+}
+
+/* Stores a tree: the first worker takes it from the ring, all of them write its files. */
+static void write_tree(void *argument, unsigned int number)
+{
+	struct sink *sink = argument;
+	uint64_t since;
+	int error;
+
+	if (number > 0) {
+		output_file_help(sink->file);
+		return;
+	}
+	write_blocks(sink, 0);
+	since = pace_now();
+	error = output_file_end(sink->file, is_complete(sink), sink->why);
+	pace_add(&sink->pace, PACE_FILE, since);
+	if (error)
+		sink->error = error;
+}
+
 /* Empties the ring until it ends. Returns 0 or -errno. */
 static int empty_ring(struct sink *sink)
 {
-	struct ring_level level;
 	bool blocks = sink->file && output_file_takes_blocks(sink->file);
 
-	crew_run(blocks ? sink->workers : 1, "sink", write_blocks, sink);
-	if (sink->error)
-		return sink->error;
-	level = ring_level(sink->ring);
-	return level.ended && level.freed == level.filled ? 0 : -ECANCELED;
+	if (sink->file && output_file_use_workers(sink->file, sink->workers))
+		crew_run(sink->workers, "sink", write_tree, sink);
+	else
+		crew_run(blocks ? sink->workers : 1, "sink", write_blocks, sink);
+	return sink->error ? sink->error : is_complete(sink) ? 0 : -ECANCELED;
 }
 
 /* Verifies the complete data; commits the output file if the data is intact. */

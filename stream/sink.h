@@ -45,8 +45,8 @@ void sink_close(struct sink *sink);
 
 /*
  * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. A regular
- * file is written by up to `workers` threads. The ring and the listener must outlive the sink.
- * Returns 0 or -errno.
+ * file, and the small files of a tree, are written by up to `workers` threads. The ring and the
+ * listener must outlive the sink. Returns 0 or -errno.
  */
 int sink_start(struct sink *sink, struct ring *ring, size_t most, unsigned int workers,
 	const struct worker_listener *listener);

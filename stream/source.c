@@ -38,7 +38,7 @@ struct source {
 	char name[256];   /* base name */
 	struct ring *ring;
 	size_t most;          /* bytes per read */
-	unsigned int workers; /* threads that read blocks */
+	unsigned int workers; /* threads that read blocks, or the files of a tree */
 	struct pace pace;     /* of the threads */
 	off_t offset;         /* of the file's first byte to send */
 	struct worker worker;
@@ -402,6 +402,19 @@ static int read_stream(struct source *source)
 	return 0;
 }
 
+/* Reads a tree: the first worker fills the ring with what all of them read. */
+static void read_tree(void *argument, unsigned int number)
+{
+	struct source *source = argument;
+
+	if (number > 0) {
+		tree_input_help(source->tree);
+		return;
+	}
+	source->error = read_stream(source);
+	tree_input_end(source->tree);
+}
+
 /*
  * Claims the next block for the calling worker, and finds its place in the ring. Returns false if
  * no block is left, or the source was stopped.
@@ -500,6 +513,11 @@ static void fill_ring(struct source *source)
 	if (source->error)
 		return;
 	find_start(source);
+	if (source->tree) {
+		tree_input_use_workers(source->tree, source->workers);
+		crew_run(source->workers, "source", read_tree, source);
+		return;
+	}
 	if (!blocks) {
 		source->error = read_stream(source);
 		return;

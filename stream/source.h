@@ -76,8 +76,8 @@ bool source_is_text(const struct source *source);
 
 /*
  * Puts text into the ring, which is large enough for it, or starts the thread, which reads at
- * most `most` bytes at a time. A file of known size is read by up to `workers` threads. The ring
- * and the listener must outlive the source. Returns 0 or -errno.
+ * most `most` bytes at a time. A file of known size, and the small files of a tree, are read by up
+ * to `workers` threads. The ring and the listener must outlive the source. Returns 0 or -errno.
  */
 int source_start(struct source *source, struct ring *ring, size_t most, unsigned int workers,
 	const struct worker_listener *listener);

@@ -1,15 +1,11 @@
 /*
- * A tree input walks its paths one after another with fts(3). It owns the walk, the open file and
- * the part of an entry that did not fit into the reader's buffer.
- *
- * fts(3) keeps a list of all entries of each directory that it is in, to sort them. The lists are
- * taken from the memory budget (host/memory-budget.h) before it makes them.
+ * A tree input walks its paths one after another, twice: to sum up, and to send. Each entry that
+ * the walk finds becomes a task: to find out its size, or to open and read it. The owner of the
+ * tasks keeps a few of them ahead of the entry that it sends, so helpers can work on them side by
+ * side. A file that is too large to be read ahead is only opened, and read when it is sent.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,17 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "host/memory-budget.h"
 #include "protocol/tree.h"
 #include "stream/storage.h"
+#include "stream/tasks.h"
 #include "stream/tree-input.h"
-
-/* Maximum bytes of a path shown in an error; of a longer one, the end is shown. */
-#define SHOWN_MAX 160
-
-/* What fts(3) allocates for an entry besides its name: two structures, and a pointer to sort it. */
-#define LISTED_SIZE (sizeof(FTSENT) + sizeof(struct stat) + 4 * sizeof(void *))
+#include "stream/tree-walk.h"
 
 /* One path to send. */
 struct root {
@@ -37,35 +28,48 @@ struct root {
 	size_t shown; /* offset of the base name in the path */
 };
 
+/* An entry of the walk, and what a task finds out about it. */
+struct entry {
+	struct task task;
+	enum walk_kind kind;
+	struct walk_folder *folder; /* that contains it, or NULL */
+	bool sums;                  /* finds out the size only */
+	uint64_t ahead;             /* reads files of up to this many bytes */
+	const char *name;           /* in that folder */
+	const char *sent;           /* the name in the stream */
+	const char *path;           /* to be shown */
+
+	int error; /* and its reason: */
+	const char *reason;
+	struct tree_entry header;
+	uint64_t storage;
+	uint8_t *contents; /* of a file that was read, or of a link; or NULL */
+	int file;          /* open, if its contents are not read yet; otherwise -1 */
+
+	char texts[]; /* name, path */
+};
+
 struct tree_input {
 	unsigned int count, next; /* roots; the next one to walk */
-	FTS *walk;                /* of the current root, or NULL */
-	unsigned int depth;       /* open folders */
-	uint64_t listed;          /* bytes of the lists of entries, taken from the memory budget */
-	bool started;             /* the first entry was sent */
+	struct tree_walk *walk;
+	struct tasks tasks;
+	unsigned int window;            /* tasks that are kept ahead */
+	uint64_t ahead;                 /* bytes of a file that each of them may read */
+	bool started;                   /* the first entry was sent */
 	struct tree_progress *progress; /* the caller's, or NULL */
 
-	uint8_t pending[TREE_HEADER_SIZE + TREE_NAME_MAX + TREE_LINK_MAX + 1];
-	size_t pending_size, pending_used;
+	bool walked; /* no further entry will be found: 0 or -errno */
+	int walk_result;
+	char walk_why[WORKER_WHY_SIZE];
 
-	int file;      /* the open file, or -1 */
-	uint64_t left; /* its bytes still to be sent */
-	char file_name[PATH_MAX];
+	/* what is being sent */
+	uint8_t pending[TREE_HEADER_SIZE + TREE_NAME_MAX];
+	size_t pending_size, pending_used;
+	struct entry *entry; /* whose contents follow, or NULL */
+	uint64_t used;       /* bytes of the contents so far */
 
 	struct root roots[];
 };
-
-/* Formats the failure message. Returns the error. */
-static int cannot_read(char why[WORKER_WHY_SIZE], const char *path, const char *reason, int error)
-{
-	size_t length = strlen(path);
-	const char *cut = length > SHOWN_MAX ? "..." : "";
-	char shown[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
-
-	text_escape_utf8(shown, path + (*cut ? length - SHOWN_MAX : 0), strnlen(path, SHOWN_MAX));
-	snprintf(why, WORKER_WHY_SIZE, "cannot read %s%.180s: %s", cut, shown, reason);
-	return error;
-}
 
 /* Finds the name of a path. "." and the like are resolved first. Returns 0 or -errno. */
 static int name_root(struct root *root, const char *path, char *why)
@@ -82,17 +86,17 @@ static int name_root(struct root *root, const char *path, char *why)
 	root->shown = (size_t)(base - path);
 	length -= root->shown;
 	if (length > TREE_NAME_MAX)
-		return cannot_read(why, base, strerror(ENAMETOOLONG), -ENAMETOOLONG);
+		return tree_walk_refuse(why, base, strerror(ENAMETOOLONG), -ENAMETOOLONG);
 	snprintf(root->name, sizeof(root->name), "%.*s", (int)length, base);
 	if (tree_check_name(root->name, length) == 0)
 		return 0;
 	resolved = realpath(path, NULL);
 	if (!resolved)
-		return cannot_read(why, path, strerror(errno), -errno);
+		return tree_walk_refuse(why, path, strerror(errno), -errno);
 	base = strrchr(resolved, '/') + 1;
 	snprintf(root->name, sizeof(root->name), "%s", base);
 	free(resolved);
-	return *root->name ? 0 : cannot_read(why, path, "it has no name to send", -EINVAL);
+	return *root->name ? 0 : tree_walk_refuse(why, path, "it has no name to send", -EINVAL);
 }
 
 /* Checks that the root can be sent, and that its name is unused so far. */
@@ -101,29 +105,165 @@ static int check_root(const struct tree_input *input, const struct root *root, c
 	struct stat status;
 
 	if (stat(root->path, &status))
-		return cannot_read(why, root->path + root->shown, strerror(errno), -errno);
+		return tree_walk_refuse(why, root->path + root->shown, strerror(errno), -errno);
 	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-		return cannot_read(why, root->path + root->shown,
+		return tree_walk_refuse(why, root->path + root->shown,
 			"only files and directories can be sent together", -EINVAL);
 	if (access(root->path, R_OK | (S_ISDIR(status.st_mode) ? X_OK : 0)))
-		return cannot_read(why, root->path + root->shown, strerror(errno), -errno);
+		return tree_walk_refuse(why, root->path + root->shown, strerror(errno), -errno);
 	for (const struct root *other = input->roots; other < root; other++)
 		if (strcmp(other->name, root->name) == 0)
-			return cannot_read(why, root->name,
+			return tree_walk_refuse(why, root->name,
 				"two --input have this name, and would be stored as one", -EEXIST);
 	return 0;
+}
+
+static void free_entry(struct entry *entry)
+{
+	if (!entry)
+		return;
+	if (entry->file >= 0)
+		close(entry->file);
+	walk_folder_release(entry->folder);
+	free(entry->contents);
+	free(entry);
+}
+
+/* Fails the task. */
+static void fail(struct entry *entry, int error, const char *reason)
+{
+	entry->error = error;
+	entry->reason = reason;
+}
+
+/* The folder that contains the entry, for system calls. */
+static int folder_of(const struct entry *entry)
+{
+	return entry->folder ? entry->folder->descriptor : AT_FDCWD;
+}
+
+/* Finds out the size of an entry in the stream, and the storage that it needs. */
+static void sum_entry(struct entry *entry)
+{
+	struct stat status;
+
+	if (fstatat(folder_of(entry), entry->name, &status,
+		    entry->folder ? AT_SYMLINK_NOFOLLOW : 0))
+		return fail(entry, -errno, NULL);
+	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+		return fail(
+			entry, -EINVAL, "it is neither a file, a directory nor a symbolic link");
+	entry->header.size = (uint64_t)status.st_size;
+	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
+}
+
+/* Fills in what the entry's status determines. */
+static void describe(struct entry *entry, enum tree_kind kind, const struct stat *status)
+{
+	entry->header = (struct tree_entry){
+		.kind = kind,
+		.mode = status->st_mode & 0777,
+		.seconds = status->st_mtim.tv_sec,
+		.nanoseconds = (uint32_t)status->st_mtim.tv_nsec,
+		.name_size = (uint8_t)strlen(entry->sent),
+	};
+}
+
+static const char truncated[] = "file was truncated while being read";
+
+/* Reads all of an open file. */
+static void read_ahead(struct entry *entry)
+{
+	uint64_t size = entry->header.size, have = 0;
+	ssize_t got;
+
+	entry->contents = malloc(size);
+	if (!entry->contents)
+		return; /* it is read when it is sent */
+	while (have < size) {
+		got = read(entry->file, entry->contents + have, size - have);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return fail(entry, -errno, NULL);
+		if (got == 0)
+			return fail(entry, -EIO, truncated);
+		have += (uint64_t)got;
+	}
+}
+
+/* Opens the file. Its size is taken from the open file, because it may have changed. */
+static void open_file(struct entry *entry)
+{
+	/* O_NONBLOCK: by now it may be a FIFO. Only an input itself may be a symbolic link. */
+	int follow = entry->folder ? O_NOFOLLOW : 0;
+	struct stat status;
+
+	entry->file =
+		openat(folder_of(entry), entry->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | follow);
+	if (entry->file < 0)
+		return fail(entry, -errno, NULL);
+	if (fstat(entry->file, &status) || !S_ISREG(status.st_mode))
+		return fail(entry, -EIO, "it changed while being read");
+	describe(entry, TREE_FILE, &status);
+	entry->header.size = (uint64_t)status.st_size;
+	if (entry->header.size > 0 && entry->header.size <= entry->ahead)
+		read_ahead(entry);
+	if (entry->header.size == 0 || entry->contents) {
+		close(entry->file);
+		entry->file = -1;
+	}
+}
+
+static void read_link(struct entry *entry)
+{
+	struct stat status;
+	ssize_t length;
+
+	entry->contents = malloc(TREE_LINK_MAX + 1);
+	if (!entry->contents)
+		return fail(entry, -ENOMEM, NULL);
+	if (fstatat(folder_of(entry), entry->name, &status, AT_SYMLINK_NOFOLLOW))
+		return fail(entry, -errno, NULL);
+	length = readlinkat(
+		folder_of(entry), entry->name, (char *)entry->contents, TREE_LINK_MAX + 1);
+	if (length < 0)
+		return fail(entry, -errno, NULL);
+	if (length == 0 || length > TREE_LINK_MAX)
+		return fail(entry, -ENAMETOOLONG, NULL);
+	describe(entry, TREE_LINK, &status);
+	entry->header.size = (uint64_t)length;
+}
+
+/* The work of a task. */
+static void work(struct task *task)
+{
+	struct entry *entry = (struct entry *)task;
+
+	if (entry->sums)
+		sum_entry(entry);
+	else if (entry->kind == WALK_LINK)
+		read_link(entry);
+	else
+		open_file(entry);
 }
 
 int tree_input_open(struct tree_input **result, const char *const paths[], unsigned int count,
 	char why[WORKER_WHY_SIZE])
 {
 	struct tree_input *input = calloc(1, sizeof(*input) + count * sizeof(input->roots[0]));
+	struct tree_walk *walk = tree_walk_new();
 	int error = 0;
 
-	if (!input)
-		return cannot_read(why, paths[0], strerror(ENOMEM), -ENOMEM);
-	input->file = -1;
+	if (!input || !walk) {
+		free(input);
+		tree_walk_free(walk);
+		return tree_walk_refuse(why, paths[0], strerror(ENOMEM), -ENOMEM);
+	}
+	input->walk = walk;
+	input->window = 1;
 	input->count = count;
+	tasks_init(&input->tasks, work);
 	for (unsigned int i = 0; i < count && !error; i++) {
 		error = name_root(&input->roots[i], paths[i], why);
 		if (!error)
@@ -139,14 +279,33 @@ int tree_input_open(struct tree_input **result, const char *const paths[], unsig
 
 void tree_input_close(struct tree_input *input)
 {
+	struct task *task;
+
 	if (!input)
 		return;
-	if (input->walk)
-		fts_close(input->walk);
-	if (input->file >= 0)
-		close(input->file);
-	memory_budget_return(input->listed, input->listed);
+	while ((task = tasks_drop(&input->tasks)))
+		free_entry((struct entry *)task);
+	free_entry(input->entry);
+	tasks_destroy(&input->tasks);
+	tree_walk_free(input->walk);
+	tasks_return_memory(input->window);
 	free(input);
+}
+
+void tree_input_use_workers(struct tree_input *input, unsigned int workers)
+{
+	input->window = tasks_take_memory(workers);
+	input->ahead = input->window > 1 ? TASKS_FILE_SIZE : 0;
+}
+
+void tree_input_help(struct tree_input *input)
+{
+	tasks_help(&input->tasks);
+}
+
+void tree_input_end(struct tree_input *input)
+{
+	tasks_end(&input->tasks);
 }
 
 void tree_input_count_in(struct tree_input *input, struct tree_progress *progress)
@@ -159,24 +318,6 @@ const char *tree_input_name(const struct tree_input *input)
 	return input->roots[0].name;
 }
 
-/* Sorts the entries of a folder by name. */
-static int compare(const FTSENT **a, const FTSENT **b)
-{
-	return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-static FTS *open_walk(const struct root *root)
-{
-	char *paths[] = {strdup(root->path), NULL};
-	FTS *walk = paths[0] ? fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare)
-			     : NULL;
-	int error = errno;
-
-	free(paths[0]);
-	errno = error;
-	return walk;
-}
-
 static bool is_stopped(int stop_fd)
 {
 	struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
@@ -184,274 +325,175 @@ static bool is_stopped(int stop_fd)
 	return poll(&stop, 1, 0) > 0;
 }
 
-/* The path of an entry, from the name of its root. */
-static const char *shown_path(const FTSENT *found, const struct root *root)
-{
-	return found->fts_path + root->shown;
-}
-
-/*
- * Takes the memory for the list of a folder's entries, which fts_read(3) makes next. Returns 1 or
- * -errno.
- */
-static int take_list(struct tree_input *input, FTSENT *folder, const char *path, char *why)
-{
-	DIR *stream = opendir(folder->fts_accpath);
-	struct failure failure = {0};
-	const struct dirent *entry;
-	uint64_t size = 0;
-
-	if (!stream)
-		return 1; /* fts_read(3) reports the reason */
-	while ((entry = readdir(stream)))
-		size += LISTED_SIZE + strlen(entry->d_name);
-	closedir(stream);
-	if (memory_budget_take(size, &failure))
-		return cannot_read(why, path,
-			"it has too many entries for the memory that may be used", -ENOMEM);
-	memory_budget_filled(size);
-	folder->fts_number = (long)size;
-	input->listed += size;
-	return 1;
-}
-
-/* Returns the memory of that list, which fts_read(3) has freed. Returns 1. */
-static int return_list(struct tree_input *input, FTSENT *folder)
-{
-	uint64_t size = (uint64_t)folder->fts_number;
-
-	memory_budget_return(size, size);
-	input->listed -= size;
-	folder->fts_number = 0;
-	return 1;
-}
-
-/*
- * Checks an entry of the walk. Returns 1 if it is a file, a folder, its end or a symbolic link, or
- * -errno.
- */
-static int check_found(struct tree_input *input, FTSENT *found, const struct root *root, char *why)
-{
-	const char *path = shown_path(found, root);
-
-	switch (found->fts_info) {
-	case FTS_D:
-		return take_list(input, found, path, why);
-	case FTS_DP:
-		return return_list(input, found);
-	case FTS_F:
-	case FTS_SL:
-	case FTS_SLNONE:
-		return 1;
-	case FTS_DNR:
-	case FTS_ERR:
-	case FTS_NS:
-		return cannot_read(why, path, strerror(found->fts_errno), -found->fts_errno);
-	case FTS_DC:
-		return cannot_read(why, path, "the directory contains itself", -ELOOP);
-	default:
-		return cannot_read(why, path,
-			"it is neither a file, a directory nor a symbolic link", -EINVAL);
-	}
-}
-
 /* Finds the next entry. Returns 1, 0 after the last one, or -errno. */
-static int walk_on(struct tree_input *input, FTSENT **found, char *why)
+static int walk_on(struct tree_input *input, struct walked *found)
 {
-	const struct root *root;
+	int result;
 
-	for (;;) {
-		if (!input->walk) {
-			if (input->next == input->count)
-				return 0;
-			root = &input->roots[input->next++];
-			input->walk = open_walk(root);
-			if (!input->walk)
-				return cannot_read(
-					why, root->path + root->shown, strerror(errno), -errno);
+	while (!(result = tree_walk_next(input->walk, found, input->walk_why))) {
+		if (input->next == input->count)
+			return 0;
+		tree_walk_begin(input->walk, input->roots[input->next].path,
+			input->roots[input->next].shown);
+		input->next++;
+	}
+	return result;
+}
+
+/* Makes a found entry a task. Returns NULL if there is no memory. */
+static struct entry *new_entry(const struct tree_input *input, const struct walked *found)
+{
+	const char *name = found->name ? found->name : "";
+	size_t name_size = strlen(name) + 1, path_size = strlen(found->path) + 1;
+	struct entry *entry = calloc(1, sizeof(*entry) + name_size + path_size);
+
+	if (!entry)
+		return NULL;
+	entry->kind = found->kind;
+	entry->sums = !input->started;
+	entry->ahead = input->ahead;
+	entry->file = -1;
+	entry->name = memcpy(entry->texts, name, name_size);
+	entry->path = memcpy(entry->texts + name_size, found->path, path_size);
+	entry->sent = found->is_root ? input->roots[input->next - 1].name : entry->name;
+	if (found->kind == WALK_FOLDER)
+		describe(entry, TREE_FOLDER, &found->folder->status);
+	else if (found->kind == WALK_LEAVE)
+		entry->header.kind = TREE_LEAVE;
+	else
+		entry->folder = walk_folder_use(found->folder);
+	return entry;
+}
+
+/* Adds tasks until there are enough of them, or the walk is over. */
+static void look_ahead(struct tree_input *input)
+{
+	struct walked found;
+	struct entry *entry;
+
+	/* Many at a time, so that helpers are woken rarely. */
+	if (tasks_count(&input->tasks) > input->window / 2)
+		return;
+	while (!input->walked && tasks_count(&input->tasks) < input->window) {
+		input->walk_result = walk_on(input, &found);
+		input->walked = input->walk_result <= 0;
+		if (input->walked)
+			return;
+		entry = new_entry(input, &found);
+		if (!entry) {
+			input->walk_result = tree_walk_refuse(
+				input->walk_why, found.path, strerror(ENOMEM), -ENOMEM);
+			input->walked = true;
+			return;
 		}
-		root = &input->roots[input->next - 1];
-		errno = 0;
-		*found = fts_read(input->walk);
-		if (*found)
-			return check_found(input, *found, root, why);
-		if (errno)
-			return cannot_read(why, root->name, strerror(errno), -errno);
-		fts_close(input->walk);
-		input->walk = NULL;
+		tasks_add(&input->tasks, &entry->task,
+			found.kind == WALK_FOLDER || found.kind == WALK_LEAVE);
 	}
 }
 
-/* The bytes of an entry in the stream; of a folder, without those of its entries. */
-static uint64_t size_of(const FTSENT *found, const struct root *root)
+/*
+ * Takes the next entry, once its task is done. Returns 1, 0 after the last one, or -errno: of
+ * several failures, the first one in the order of the stream.
+ */
+static int take_entry(struct tree_input *input, struct entry **taken, char *why)
 {
-	const char *name = found->fts_level == FTS_ROOTLEVEL ? root->name : found->fts_name;
-	uint64_t size = TREE_HEADER_SIZE;
+	struct entry *entry;
+	int error;
 
-	if (found->fts_info == FTS_DP)
-		return size;
-	size += strlen(name);
-	return found->fts_info == FTS_D ? size : size + (uint64_t)found->fts_statp->st_size;
+	look_ahead(input);
+	entry = (struct entry *)tasks_take(&input->tasks, true);
+	if (!entry) {
+		memcpy(why, input->walk_why, WORKER_WHY_SIZE);
+		return input->walk_result;
+	}
+	if (entry->error) {
+		error = tree_walk_refuse(why, entry->path,
+			entry->reason ? entry->reason : strerror(-entry->error), entry->error);
+		free_entry(entry);
+		return error;
+	}
+	*taken = entry;
+	return 1;
 }
 
 /* Adds up files, bytes and storage for the stream's first entry. Returns 0 or -errno. */
 static int sum_up(struct tree_input *input, int stop_fd, struct tree_entry *start, char *why)
 {
 	uint64_t total = TREE_HEADER_SIZE, files = 0;
-	FTSENT *found;
+	struct entry *entry;
 	int result;
 
-	while ((result = walk_on(input, &found, why)) > 0) {
+	while ((result = take_entry(input, &entry, why)) > 0) {
+		total += TREE_HEADER_SIZE + strlen(entry->sent) + entry->header.size;
+		files += entry->kind == WALK_FILE || entry->kind == WALK_LINK;
+		start->size += entry->storage;
+		free_entry(entry);
 		if (is_stopped(stop_fd))
 			return -ECANCELED;
-		if (found->fts_info == FTS_F)
-			start->size += storage_of(found->fts_statp);
-		total += size_of(found, &input->roots[input->next - 1]);
-		files += found->fts_info != FTS_D && found->fts_info != FTS_DP;
 	}
 	input->next = 0;
+	input->walked = false;
 	tree_start_count(start, total, files);
 	tree_progress_plan(input->progress, total, files);
 	return result;
 }
 
-/* Makes an entry the next bytes of the stream. */
-static void send_entry(struct tree_input *input, const struct tree_entry *entry, const char *name,
-	const void *contents)
+/* Makes a header and a name the next bytes of the stream. */
+static void send_header(struct tree_input *input, const struct tree_entry *header, const char *name)
 {
-	uint8_t *at = input->pending;
-
-	tree_encode(entry, at);
-	at += TREE_HEADER_SIZE;
-	memcpy(at, name, entry->name_size);
-	at += entry->name_size;
-	if (contents) {
-		memcpy(at, contents, (size_t)entry->size);
-		at += entry->size;
-	}
-	input->pending_size = (size_t)(at - input->pending);
+	tree_encode(header, input->pending);
+	memcpy(input->pending + TREE_HEADER_SIZE, name, header->name_size);
+	input->pending_size = TREE_HEADER_SIZE + header->name_size;
 	input->pending_used = 0;
-}
-
-/* Fills in what the entry's status determines. */
-static struct tree_entry entry_of(enum tree_kind kind, const char *name, const struct stat *status)
-{
-	return (struct tree_entry){
-		.kind = kind,
-		.mode = status->st_mode & 0777,
-		.seconds = status->st_mtim.tv_sec,
-		.nanoseconds = (uint32_t)status->st_mtim.tv_nsec,
-		.name_size = (uint8_t)strlen(name),
-	};
-}
-
-/* Opens the file. Its size is taken from the open file, because it may have changed. */
-static int send_file(struct tree_input *input, const FTSENT *found, const char *name,
-	const char *path, char *why)
-{
-	/* O_NONBLOCK: by now it may be a FIFO. Only an input itself may be a symbolic link. */
-	int follow = found->fts_level == FTS_ROOTLEVEL ? 0 : O_NOFOLLOW;
-	int file = open(found->fts_accpath, O_RDONLY | O_NONBLOCK | O_CLOEXEC | follow);
-	struct tree_entry entry;
-	struct stat status;
-
-	if (file < 0)
-		return cannot_read(why, path, strerror(errno), -errno);
-	input->file = file;
-	if (fstat(file, &status) || !S_ISREG(status.st_mode))
-		return cannot_read(why, path, "it changed while being read", -EIO);
-	entry = entry_of(TREE_FILE, name, &status);
-	entry.size = input->left = (uint64_t)status.st_size;
-	snprintf(input->file_name, sizeof(input->file_name), "%s", path);
-	tree_progress_count(input->progress, path, entry.size);
-	send_entry(input, &entry, name, NULL);
-	return 0;
-}
-
-static int send_link(struct tree_input *input, const FTSENT *found, const char *name,
-	const char *path, char *why)
-{
-	struct tree_entry entry = entry_of(TREE_LINK, name, found->fts_statp);
-	char target[TREE_LINK_MAX + 1];
-	ssize_t length = readlink(found->fts_accpath, target, sizeof(target));
-
-	if (length < 0)
-		return cannot_read(why, path, strerror(errno), -errno);
-	if (length == 0 || length > TREE_LINK_MAX)
-		return cannot_read(why, path, strerror(ENAMETOOLONG), -ENAMETOOLONG);
-	entry.size = (uint64_t)length;
-	tree_progress_count(input->progress, path, 0);
-	send_entry(input, &entry, name, target);
-	return 0;
-}
-
-static int send_folder(struct tree_input *input, const FTSENT *found, const char *name,
-	const char *path, char *why)
-{
-	struct tree_entry entry = entry_of(TREE_FOLDER, name, found->fts_statp);
-
-	if (++input->depth > TREE_DEPTH_MAX)
-		return cannot_read(
-			why, path, "its directories are nested too deeply", -ENAMETOOLONG);
-	send_entry(input, &entry, name, NULL);
-	return 0;
 }
 
 /* Prepares the next entry. Returns 1, 0 after the last one, or -errno. */
 static int next_entry(struct tree_input *input, int stop_fd, char *why)
 {
-	const struct root *root;
-	const char *name, *path;
-	FTSENT *found;
+	struct tree_entry start = {.kind = TREE_START};
+	struct entry *entry;
 	int result;
 
 	if (!input->started) {
-		struct tree_entry start = {.kind = TREE_START};
-
 		result = sum_up(input, stop_fd, &start, why);
 		if (result < 0)
 			return result;
 		input->started = true;
-		send_entry(input, &start, "", NULL);
+		send_header(input, &start, "");
 		return 1;
 	}
-	result = walk_on(input, &found, why);
+	result = take_entry(input, &entry, why);
 	if (result <= 0)
 		return result;
-	root = &input->roots[input->next - 1];
-	path = shown_path(found, root);
-	name = found->fts_level == FTS_ROOTLEVEL ? root->name : found->fts_name;
-	if (found->fts_info == FTS_F)
-		result = send_file(input, found, name, path, why);
-	else if (found->fts_info == FTS_D)
-		result = send_folder(input, found, name, path, why);
-	else if (found->fts_info == FTS_DP) {
-		input->depth--;
-		send_entry(input, &(struct tree_entry){.kind = TREE_LEAVE}, "", NULL);
-		result = 0;
-	} else
-		result = send_link(input, found, name, path, why);
-	return result ? result : 1;
+	if (entry->kind == WALK_FILE || entry->kind == WALK_LINK)
+		tree_progress_count(input->progress, entry->path,
+			entry->kind == WALK_FILE ? entry->header.size : 0);
+	send_header(input, &entry->header, entry->sent);
+	input->entry = entry;
+	input->used = 0;
+	return 1;
 }
 
-/* Reads the next bytes of the open file, which is closed after the last one. */
-static ssize_t read_file(struct tree_input *input, void *buffer, size_t size, char *why)
+/* Sends the next bytes of an entry's contents, and frees it after the last one. */
+static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size, char *why)
 {
-	size_t most = size < input->left ? size : (size_t)input->left;
-	ssize_t got = 0;
+	struct entry *entry = input->entry;
+	uint64_t left = entry->header.size - input->used;
+	ssize_t got = size < left ? (ssize_t)size : (ssize_t)left;
 
-	if (most > 0) {
-		got = read(input->file, buffer, most);
-		if (got < 0)
-			return cannot_read(why, input->file_name, strerror(errno), -errno);
-		if (got == 0)
-			return cannot_read(
-				why, input->file_name, "file was truncated while being read", -EIO);
-		input->left -= (uint64_t)got;
-	}
-	if (input->left == 0) {
-		close(input->file);
-		input->file = -1;
+	if (entry->contents)
+		memcpy(buffer, entry->contents + input->used, (size_t)got);
+	else if (left > 0)
+		got = read(entry->file, buffer, (size_t)got);
+	if (got < 0)
+		return errno == EINTR ? 0
+				      : tree_walk_refuse(why, entry->path, strerror(errno), -errno);
+	if (got == 0 && left > 0)
+		return tree_walk_refuse(why, entry->path, truncated, -EIO);
+	input->used += (uint64_t)got;
+	if (input->used == entry->header.size) {
+		free_entry(entry);
+		input->entry = NULL;
 	}
 	return got;
 }
@@ -476,8 +518,8 @@ ssize_t tree_input_read(
 	while (used < size && got > 0) {
 		if (input->pending_used < input->pending_size) {
 			used += take_pending(input, bytes + used, size - used);
-		} else if (input->file >= 0) {
-			got = read_file(input, bytes + used, size - used, why);
+		} else if (input->entry) {
+			got = send_contents(input, bytes + used, size - used, why);
 			used += got > 0 ? (size_t)got : 0;
 			got = got < 0 ? got : 1;
 		} else {

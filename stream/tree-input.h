@@ -28,6 +28,15 @@ int tree_input_open(struct tree_input **input, const char *const paths[], unsign
 void tree_input_close(struct tree_input *input);
 
 /*
+ * Lets a crew of this many threads (stream/crew.h) read small files ahead, if the memory budget has
+ * room. Its first member reads the stream; the others call tree_input_help(), which returns after
+ * tree_input_end(). Call it before all of them.
+ */
+void tree_input_use_workers(struct tree_input *input, unsigned int workers);
+void tree_input_help(struct tree_input *input);
+void tree_input_end(struct tree_input *input);
+
+/*
  * Counts the stream's files there, which must outlive the tree input. Call it before
  * tree_input_read().
  */

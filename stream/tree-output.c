@@ -1,11 +1,18 @@
 /*
  * A tree output parses the stream as it arrives: the header of an entry, its name, its contents. It
  * keeps open the directories that lead to the current entry.
+ *
+ * With workers, small files and symbolic links become tasks: to create the file, write it and close
+ * it. The owner of the tasks parses the stream and takes the results in its order, so of several
+ * failures, the first one in the stream is reported. It creates folders itself, because their
+ * entries need them, and writes larger files itself. A folder gets its permissions and time from
+ * whoever uses it last.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +27,37 @@
 #include "stream/hidden-file.h"
 #include "stream/holes.h"
 #include "stream/storage.h"
+#include "stream/tasks.h"
 #include "stream/tree-output.h"
 
 /* Maximum bytes of a path shown in an error. */
 #define SHOWN_MAX 200
 
+/* An open folder of the stream, used by its level and by tasks. */
+struct folder {
+	int descriptor;
+	atomic_uint users;
+	bool left; /* the stream has left it, so it gets its permissions and time: */
+	struct tree_entry entry;
+};
+
 /* A folder that the stream is in; the first one is the hidden folder. */
 struct level {
-	int folder;
-	struct tree_entry entry; /* its permissions and time, set when the stream leaves it */
-	size_t path_size;        /* of its path in `path` */
+	struct folder *folder;
+	size_t path_size; /* of its path in `path` */
+};
+
+/* A small file or a symbolic link, and what became of it. */
+struct item {
+	struct task task;
+	struct folder *folder; /* that contains it */
+	struct tree_entry entry;
+	const char *name, *path;
+	uint8_t *contents; /* or the link's target, with a zero byte behind it */
+	size_t have;       /* bytes of it so far */
+	int error;
+	bool exists;  /* the error is that of its name */
+	char texts[]; /* name, path, contents */
 };
 
 /* What the next bytes of the stream are. */
@@ -58,6 +86,11 @@ struct tree_output {
 	int file;       /* the file being written, or -1 */
 	off_t position; /* bytes of it so far */
 
+	struct tasks tasks;
+	unsigned int window; /* most tasks at a time; 1: there are none */
+	struct item *item;   /* whose contents arrive, or NULL */
+	int error;           /* of the first task that failed; 0: none */
+
 	bool started;                   /* the first entry has arrived */
 	unsigned long count;            /* entries in the hidden folder */
 	struct tree_progress *progress; /* the caller's, or NULL */
@@ -66,27 +99,32 @@ struct tree_output {
 _Static_assert(FILE_NAME_MAX >= TREE_NAME_MAX, "a name fits");
 
 /* Formats the failure message. Returns the error. */
-static int refuse(const struct tree_output *output, int error, const char *hint, char *why)
+static int refuse_path(const char *path, int error, const char *hint, char *why)
 {
 	char shown[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
-	size_t size = strlen(output->path);
+	size_t size = strlen(path);
 
-	text_escape_utf8(shown, output->path, size < SHOWN_MAX ? size : SHOWN_MAX);
+	text_escape_utf8(shown, path, size < SHOWN_MAX ? size : SHOWN_MAX);
 	snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write %.*s%s: %s%s", SHOWN_MAX,
 		*shown ? shown : "the directory", size > SHOWN_MAX ? "..." : "", strerror(-error),
 		hint);
 	return error;
 }
 
+static int refuse(const struct tree_output *output, int error, const char *hint, char *why)
+{
+	return refuse_path(output->path, error, hint, why);
+}
+
 /* The same if the name in this folder may be taken by an entry that is spelled differently. */
-static int refuse_name(const struct tree_output *output, int folder, const char *name, int error,
-	const char *hint, char *why)
+static int refuse_name(
+	const char *path, int folder, const char *name, int error, const char *hint, char *why)
 {
 	char collision[FINAL_NAME_COLLISION_SIZE], hints[FINAL_NAME_COLLISION_SIZE + 64];
 
 	final_name_collision(folder, name, collision);
 	snprintf(hints, sizeof(hints), "%s%s", hint, collision);
-	return refuse(output, error, hints, why);
+	return refuse_path(path, error, hints, why);
 }
 
 static int refuse_stream(const char *reason, char *why)
@@ -95,33 +133,18 @@ static int refuse_stream(const char *reason, char *why)
 	return -EPROTO;
 }
 
-int tree_output_open(struct tree_output **result, int directory, const char *name, bool force,
-	char why[OUTPUT_FILE_WHY_SIZE])
+/* Takes an open folder. Returns NULL if there is no memory. */
+static struct folder *new_folder(int descriptor)
 {
-	struct tree_output *output = calloc(1, sizeof(*output));
+	struct folder *folder = calloc(1, sizeof(*folder));
 
-	if (!output) {
-		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write: %s", strerror(ENOMEM));
-		return -ENOMEM;
+	if (!folder) {
+		close(descriptor);
+		return NULL;
 	}
-	output->directory = directory;
-	output->force = force;
-	output->file = -1;
-	snprintf(output->path, sizeof(output->path), "%s", name);
-	output->levels[0].folder = hidden_folder_open(directory, name, output->hidden);
-	if (output->levels[0].folder < 0) {
-		int error = refuse(output, output->levels[0].folder, "", why);
-
-		free(output);
-		return error;
-	}
-	*result = output;
-	return 0;
-}
-
-void tree_output_count_in(struct tree_output *output, struct tree_progress *progress)
-{
-	output->progress = progress;
+	folder->descriptor = descriptor;
+	folder->users = 1;
+	return folder;
 }
 
 /* Sets permissions and time, which some file systems do not support. */
@@ -136,31 +159,218 @@ static void set_attributes(int file, const struct tree_entry *entry)
 	futimens(file, times);
 }
 
+/* Any thread. */
+static void release_folder(struct folder *folder)
+{
+	if (--folder->users > 0)
+		return;
+	if (folder->left)
+		set_attributes(folder->descriptor, &folder->entry);
+	close(folder->descriptor);
+	free(folder);
+}
+
+static int create_file(int folder, const char *name)
+{
+	int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return file < 0 ? -errno : file;
+}
+
+/* Closes a file of this size. */
+static int finish_file(int file, const struct tree_entry *entry, off_t size)
+{
+	int error = ftruncate(file, size) ? -errno : 0;
+
+	set_attributes(file, entry);
+	if (close(file) && !error)
+		error = -errno;
+	return error;
+}
+
+static int make_link(
+	int folder, const char *name, const char *target, const struct tree_entry *entry)
+{
+	const struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT},
+		{.tv_sec = entry->seconds, .tv_nsec = entry->nanoseconds},
+	};
+
+	if (symlinkat(target, folder, name))
+		return -errno;
+	utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW);
+	return 0;
+}
+
+/* The work of a task. */
+static void work(struct task *task)
+{
+	struct item *item = (struct item *)task;
+	int folder = item->folder->descriptor, file, error;
+
+	if (item->entry.kind == TREE_LINK) {
+		item->error =
+			make_link(folder, item->name, (const char *)item->contents, &item->entry);
+		item->exists = true;
+		return;
+	}
+	file = create_file(folder, item->name);
+	item->exists = file < 0;
+	if (file < 0) {
+		item->error = file;
+		return;
+	}
+	item->error =
+		holes_write(&(struct holes_file){.file = file}, item->contents, item->have, 0);
+	error = finish_file(file, &item->entry, (off_t)item->have);
+	if (!item->error)
+		item->error = error;
+}
+
+int tree_output_open(struct tree_output **result, int directory, const char *name, bool force,
+	char why[OUTPUT_FILE_WHY_SIZE])
+{
+	struct tree_output *output = calloc(1, sizeof(*output));
+	int hidden;
+
+	if (!output) {
+		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write: %s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	output->directory = directory;
+	output->force = force;
+	output->file = -1;
+	output->window = 1;
+	snprintf(output->path, sizeof(output->path), "%s", name);
+	hidden = hidden_folder_open(directory, name, output->hidden);
+	if (hidden >= 0) {
+		output->levels[0].folder = new_folder(hidden);
+		hidden = output->levels[0].folder ? hidden : -ENOMEM;
+	}
+	if (hidden < 0) {
+		refuse(output, hidden, "", why);
+		free(output);
+		return hidden;
+	}
+	tasks_init(&output->tasks, work);
+	*result = output;
+	return 0;
+}
+
+void tree_output_use_workers(struct tree_output *output, unsigned int workers)
+{
+	output->window = tasks_take_memory(workers);
+}
+
+void tree_output_help(struct tree_output *output)
+{
+	tasks_help(&output->tasks);
+}
+
+void tree_output_count_in(struct tree_output *output, struct tree_progress *progress)
+{
+	output->progress = progress;
+}
+
 /* The folder of the current entry. */
 static int folder_of(const struct tree_output *output)
 {
-	return output->levels[output->depth].folder;
+	return output->levels[output->depth].folder->descriptor;
 }
 
 /* Fails to create the current entry. */
 static int refuse_entry(const struct tree_output *output, int error, char *why)
 {
-	return refuse_name(output, folder_of(output), output->name, error, "", why);
+	return refuse_name(output->path, folder_of(output), output->name, error, "", why);
+}
+
+static void free_item(struct item *item)
+{
+	if (!item)
+		return;
+	release_folder(item->folder);
+	free(item);
+}
+
+/*
+ * Takes the results of tasks while there are more than this many, and those that are there anyway.
+ * Returns 0 or -errno: the first failure in the order of the stream, whose message is in `why` since
+ * it was taken.
+ */
+static int take_results(struct tree_output *output, unsigned int most, char *why)
+{
+	struct item *item;
+	int error;
+
+	while (!output->error && (item = (struct item *)tasks_take(
+					  &output->tasks, tasks_count(&output->tasks) > most))) {
+		error = output->error = item->error;
+		if (error && item->exists)
+			refuse_name(
+				item->path, item->folder->descriptor, item->name, error, "", why);
+		else if (error)
+			refuse_path(item->path, error, "", why);
+		free_item(item);
+	}
+	return output->error;
+}
+
+/*
+ * Makes the current entry an item, whose contents arrive next. Returns false if there are no
+ * workers for it, or it is too large.
+ */
+static bool start_item(struct tree_output *output)
+{
+	size_t name_size = strlen(output->name) + 1, path_size = strlen(output->path) + 1;
+	struct item *item;
+
+	if (output->window == 1 || output->entry.size > TASKS_FILE_SIZE)
+		return false;
+	item = calloc(1, sizeof(*item) + name_size + path_size + output->entry.size + 1);
+	if (!item)
+		return false;
+	item->folder = output->levels[output->depth].folder;
+	item->folder->users++;
+	item->entry = output->entry;
+	item->name = memcpy(item->texts, output->name, name_size);
+	item->path = memcpy(item->texts + name_size, output->path, path_size);
+	item->contents = (uint8_t *)item->texts + name_size + path_size;
+	output->item = item;
+	return true;
+}
+
+/* Makes the item, whose contents are complete, a task. */
+static int finish_item(struct tree_output *output, char *why)
+{
+	int error = 0;
+
+	/* Many at a time, so that helpers are woken rarely. */
+	if (tasks_count(&output->tasks) == output->window)
+		error = take_results(output, output->window / 2, why);
+	if (error)
+		return error;
+	tasks_add(&output->tasks, &output->item->task, false);
+	output->item = NULL;
+	return 0;
 }
 
 static int enter_folder(struct tree_output *output, char *why)
 {
 	struct level *level = &output->levels[output->depth + 1];
+	int descriptor;
 
 	if (output->depth == TREE_DEPTH_MAX)
 		return refuse_stream("its directories are nested too deeply", why);
 	if (mkdirat(folder_of(output), output->name, 0700))
 		return refuse_entry(output, -errno, why);
-	level->folder = openat(
+	descriptor = openat(
 		folder_of(output), output->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (level->folder < 0)
+	if (descriptor < 0)
 		return refuse(output, -errno, "", why);
-	level->entry = output->entry;
+	level->folder = new_folder(descriptor);
+	if (!level->folder)
+		return refuse(output, -ENOMEM, "", why);
+	level->folder->entry = output->entry;
 	level->path_size = strlen(output->path);
 	output->depth++;
 	return 0;
@@ -168,49 +378,68 @@ static int enter_folder(struct tree_output *output, char *why)
 
 static int leave_folder(struct tree_output *output, char *why)
 {
-	const struct level *level = &output->levels[output->depth];
+	struct folder *folder = output->levels[output->depth].folder;
 
 	if (output->depth == 0)
 		return refuse_stream("it leaves more directories than it enters", why);
-	set_attributes(level->folder, &level->entry);
-	close(level->folder);
+	folder->left = true;
+	release_folder(folder);
 	output->depth--;
 	return 0;
 }
 
 static int start_file(struct tree_output *output, char *why)
 {
-	output->file = openat(folder_of(output), output->name,
-		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int file = create_file(folder_of(output), output->name);
+
+	if (file < 0)
+		return refuse_entry(output, file, why);
+	output->file = file;
 	output->position = 0;
-	return output->file < 0 ? refuse_entry(output, -errno, why) : 0;
+	return 0;
 }
 
-static int finish_file(struct tree_output *output, char *why)
+static int end_file(struct tree_output *output, char *why)
 {
-	int file = output->file, error = ftruncate(file, output->position) ? -errno : 0;
+	int error = finish_file(output->file, &output->entry, output->position);
 
 	output->file = -1;
-	set_attributes(file, &output->entry);
-	if (close(file) && !error)
-		error = -errno;
 	return error ? refuse(output, error, "", why) : 0;
 }
 
-static int make_link(struct tree_output *output, char *why)
+/* Creates the link whose target is complete. */
+static int take_link(struct tree_output *output, char *why)
 {
-	const struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{.tv_sec = output->entry.seconds, .tv_nsec = output->entry.nanoseconds},
-	};
+	int error;
 
 	output->target[output->entry.size] = '\0';
 	if (strlen(output->target) != output->entry.size)
 		return refuse_stream("the target of a symbolic link contains a zero byte", why);
-	if (symlinkat(output->target, folder_of(output), output->name))
-		return refuse_entry(output, -errno, why);
-	utimensat(folder_of(output), output->name, times, AT_SYMLINK_NOFOLLOW);
-	return 0;
+	if (start_item(output)) {
+		memcpy(output->item->contents, output->target, output->entry.size);
+		return finish_item(output, why);
+	}
+	error = make_link(folder_of(output), output->name, output->target, &output->entry);
+	return error ? refuse_entry(output, error, why) : 0;
+}
+
+/* Begins a file: its data follows, if there is any. */
+static int take_file(struct tree_output *output, char *why)
+{
+	bool small = start_item(output);
+	int error;
+
+	tree_progress_count(output->progress, output->path, output->entry.size);
+	if (!small) {
+		error = start_file(output, why);
+		if (error)
+			return error;
+	}
+	if (output->entry.size > 0) {
+		output->part = PART_DATA;
+		return 0;
+	}
+	return small ? finish_item(output, why) : end_file(output, why);
 }
 
 /* Sets the path of the entry in the current folder. */
@@ -243,7 +472,8 @@ static int take_name(struct tree_output *output, char *why)
 		return 0;
 	output->count++;
 	error = final_name_check(output->directory, output->name, output->force, &hint);
-	return error ? refuse_name(output, output->directory, output->name, error, hint, why) : 0;
+	return error ? refuse_name(output->path, output->directory, output->name, error, hint, why)
+		     : 0;
 }
 
 static int start_stream(struct tree_output *output, char *why)
@@ -277,13 +507,7 @@ static int begin_entry(struct tree_output *output, char *why)
 		output->part = PART_TARGET;
 		return 0;
 	case TREE_FILE:
-		tree_progress_count(output->progress, output->path, output->entry.size);
-		error = start_file(output, why);
-		if (error || output->entry.size > 0) {
-			output->part = PART_DATA;
-			return error;
-		}
-		return finish_file(output, why);
+		return take_file(output, why);
 	}
 	return refuse_stream("an entry is of an unknown kind", why);
 }
@@ -340,25 +564,32 @@ static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_
 		error = begin_entry(output, why);
 	} else {
 		output->part = PART_HEADER;
-		error = make_link(output, why);
+		error = take_link(output, why);
 	}
 	return error ? error : (ssize_t)most;
 }
 
-/* Writes bytes of the file. Returns their number or -errno. */
+/* Takes bytes of the file. Returns their number or -errno. */
 static ssize_t take_data(struct tree_output *output, const uint8_t *bytes, size_t size, char *why)
 {
-	uint64_t left = output->entry.size - (uint64_t)output->position;
+	struct item *item = output->item;
+	uint64_t left = output->entry.size - (item ? item->have : (uint64_t)output->position);
 	size_t most = size < left ? size : (size_t)left;
-	int error = holes_write(
-		&(struct holes_file){.file = output->file}, bytes, most, output->position);
+	int error = 0;
 
+	if (item) {
+		memcpy(item->contents + item->have, bytes, most);
+		item->have += most;
+	} else {
+		error = holes_write(
+			&(struct holes_file){.file = output->file}, bytes, most, output->position);
+		output->position += (off_t)most;
+	}
 	if (error)
 		return refuse(output, error, "", why);
-	output->position += (off_t)most;
 	if (most == left) {
 		output->part = PART_HEADER;
-		error = finish_file(output, why);
+		error = item ? finish_item(output, why) : end_file(output, why);
 	}
 	return error ? error : (ssize_t)most;
 }
@@ -372,18 +603,30 @@ int tree_output_write(
 		ssize_t taken = output->part == PART_DATA ? take_data(output, bytes, size, why)
 							  : take_part(output, bytes, size, why);
 
-		if (taken < 0)
-			return (int)taken;
+		if (taken < 0) {
+			/* What comes before it in the stream may have failed as well. */
+			int error = take_results(output, 0, why);
+
+			return error ? error : (int)taken;
+		}
 		bytes += taken;
 		size -= (size_t)taken;
 	}
-	return 0;
+	return take_results(output, output->window, why);
+}
+
+int tree_output_end(struct tree_output *output, bool complete, char why[OUTPUT_FILE_WHY_SIZE])
+{
+	int error = complete ? take_results(output, 0, why) : 0;
+
+	tasks_end(&output->tasks);
+	return error;
 }
 
 /* Moves one entry of the hidden folder to its final name. Returns 0 or -errno. */
 static int take_final_name(struct tree_output *output, const char *name, char *why)
 {
-	int hidden = output->levels[0].folder, error;
+	int hidden = output->levels[0].folder->descriptor, error;
 	struct stat status;
 	bool closed;
 
@@ -397,7 +640,7 @@ static int take_final_name(struct tree_output *output, const char *name, char *w
 	error = final_name_take(hidden, name, output->directory, name, output->force);
 	if (error)
 		return refuse_name(
-			output, output->directory, name, error, final_name_hint(error), why);
+			name, output->directory, name, error, final_name_hint(error), why);
 	if (closed)
 		fchmodat(output->directory, name, status.st_mode & 0777, 0);
 	return 0;
@@ -405,7 +648,7 @@ static int take_final_name(struct tree_output *output, const char *name, char *w
 
 static int take_final_names(struct tree_output *output, char *why)
 {
-	int listed = fcntl(output->levels[0].folder, F_DUPFD_CLOEXEC, 0), error = 0;
+	int listed = fcntl(output->levels[0].folder->descriptor, F_DUPFD_CLOEXEC, 0), error = 0;
 	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
 	const struct dirent *entry;
 
@@ -424,7 +667,7 @@ static int take_final_names(struct tree_output *output, char *why)
 
 int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE])
 {
-	int folder = output->levels[0].folder, error;
+	int folder = output->levels[0].folder->descriptor, error;
 
 	if (!output->started || output->depth > 0 || output->part != PART_HEADER || output->got)
 		return refuse_stream("it is incomplete", why);
@@ -444,13 +687,20 @@ unsigned long tree_output_count(const struct tree_output *output)
 
 void tree_output_close(struct tree_output *output)
 {
+	struct task *task;
+
 	if (!output)
 		return;
+	while ((task = tasks_drop(&output->tasks)))
+		free_item((struct item *)task);
+	free_item(output->item);
 	if (output->file >= 0)
 		close(output->file);
 	for (; output->depth > 0; output->depth--)
-		close(output->levels[output->depth].folder);
+		release_folder(output->levels[output->depth].folder);
 	hidden_folder_remove(output->directory, output->hidden);
-	close(output->levels[0].folder); /* it was locked until now */
+	release_folder(output->levels[0].folder); /* it was locked until now */
+	tasks_destroy(&output->tasks);
+	tasks_return_memory(output->window);
 	free(output);
 }

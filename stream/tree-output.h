@@ -31,6 +31,16 @@ int tree_output_open(struct tree_output **output, int directory, const char *nam
 	char why[OUTPUT_FILE_WHY_SIZE]);
 
 /*
+ * Lets a crew of this many threads (stream/crew.h) store small files side by side, if the memory
+ * budget has room. Its first member writes the stream; the others call tree_output_help(), which
+ * returns after tree_output_end(). That waits for what is not stored yet, if the stream is
+ * complete, and returns 0 or -errno. Call tree_output_use_workers() before all of them.
+ */
+void tree_output_use_workers(struct tree_output *output, unsigned int workers);
+void tree_output_help(struct tree_output *output);
+int tree_output_end(struct tree_output *output, bool complete, char why[OUTPUT_FILE_WHY_SIZE]);
+
+/*
  * Counts the stream's files there, which must outlive the output. Call it before
  * tree_output_write().
  */

@@ -142,7 +142,7 @@ stall_until_refused() {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers need more memory'
 	local i
 	mkdir "$DIR/names"
-	(cd "$DIR/names" && seq -f 'name-%g' 30000 | xargs touch)
+	(cd "$DIR/names" && seq -f 'name-%0200g' 30000 | xargs touch)
 	in_group server 64M "$PAIR_BIN/rdma-server"
 	PAIR_SERVER=$DIR/server start_server --verbose --input "$DIR/names" any
 	for i in {1..6}; do

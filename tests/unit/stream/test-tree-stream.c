@@ -664,7 +664,7 @@ static void lists_of_entries_are_taken_from_the_memory_budget(void **state)
 		snprintf(name, sizeof(name), "a/inner/%u", i);
 		put(name, "");
 	}
-	memory_budget_start(100000);
+	memory_budget_start(15000);
 	assert_int_equal(load(paths, 1, 4096), -ENOMEM);
 	assert_non_null(strstr(
 		input_why, "a/inner: it has too many entries for the memory that may be used"));
@@ -679,7 +679,7 @@ static void lists_of_entries_are_taken_from_the_memory_budget(void **state)
 		assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
 		assert_int_equal(
 			tree_input_read(input, stream.bytes, size, -1, input_why), (ssize_t)size);
-		assert_true(used() > 100000);
+		assert_true(used() > 10000);
 		tree_input_close(input);
 		assert_int_equal(used(), 0);
 	}
