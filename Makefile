@@ -155,8 +155,14 @@ $(BUILD)/tests/compare/pipeline-speed: $(BUILD)/tests/compare/pipeline-speed.o $
 	$(link) $(addprefix -Wl$(comma)--wrap=,digester_add digester_prepare digester_add_prepared holes_write memcpy read pread64 pwrite64 \
 		open64 openat64 close ftruncate64 fchmod futimens fsync syncfs sync_file_range fallocate64)
 
+# A file system, if libfuse is there.
+fuse := $(shell $(PKG_CONFIG) --exists fuse3 2>/dev/null && echo yes)
+$(BUILD)/tests/compare/slow-files.o: ours_cppflags += $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags fuse3 2>/dev/null))
+$(BUILD)/tests/compare/slow-files: $(BUILD)/tests/compare/slow-files.o
+	$(link) $(shell $(PKG_CONFIG) --libs fuse3)
+
 test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client) \
-	$(BUILD)/tests/compare/pipeline-speed
+	$(BUILD)/tests/compare/pipeline-speed $(if $(fuse),$(BUILD)/tests/compare/slow-files)
 
 lint:
 	./scripts/lint

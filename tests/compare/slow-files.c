@@ -43,7 +43,8 @@ static int result(int returned)
 
 static void *initialize(struct fuse_conn_info *connection, struct fuse_config *config)
 {
-	(void)config;
+	/* Nothing is remembered, so that runs do not depend on each other. */
+	config->entry_timeout = config->attr_timeout = 0;
 	/* The library would ask for the attributes of all names, one by one. */
 	connection->want &= ~(unsigned int)FUSE_CAP_READDIRPLUS;
 	return NULL;
@@ -94,6 +95,12 @@ static int set_mode(const char *path, mode_t mode, struct fuse_file_info *info)
 {
 	return info ? result(fchmod(file_of(info), mode))
 		    : result(fchmodat(root, below(path), mode, 0));
+}
+
+static int set_owner(const char *path, uid_t user, gid_t group, struct fuse_file_info *info)
+{
+	return info ? result(fchown(file_of(info), user, group))
+		    : result(fchownat(root, below(path), user, group, AT_SYMLINK_NOFOLLOW));
 }
 
 static int set_size(const char *path, off_t size, struct fuse_file_info *info)
@@ -202,6 +209,7 @@ static const struct fuse_operations operations = {
 	.symlink = make_link,
 	.rename = move,
 	.chmod = set_mode,
+	.chown = set_owner,
 	.truncate = set_size,
 	.utimens = set_times,
 	.open = open_file,

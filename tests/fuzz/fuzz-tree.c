@@ -90,6 +90,8 @@ static int feed(struct tree_output *output, struct fuzz_input *input)
 		input->left -= most;
 	}
 	if (!error)
+		error = tree_output_end(output, true, why);
+	if (!error)
 		error = tree_output_commit(output, why);
 	fuzz_check(!error || *why);
 	for (const char *byte = why; *byte; byte++)
@@ -120,11 +122,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_input input = {data, size};
 	char why[OUTPUT_FILE_WHY_SIZE];
 	struct tree_output *output;
-	bool force = fuzz_byte(&input) & 1;
+	uint8_t options = fuzz_byte(&input);
 	int directory = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC), error;
 
 	fuzz_check(directory >= 0);
-	fuzz_check(tree_output_open(&output, directory, "name", force, why) == 0);
+	fuzz_check(tree_output_open(&output, directory, "name", options & 1, why) == 0);
+	if (options & 2)
+		tree_output_use_workers(output, 2);
 	error = feed(output, &input);
 	tree_output_close(output);
 	fuzz_check(count_entries(outside) == 1);

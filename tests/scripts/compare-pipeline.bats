@@ -17,7 +17,7 @@ leftovers() { find /dev/shm "$DIR/disk" -mindepth 1 -maxdepth 1 -name 'rdma-comp
 
 @test "pipeline measures each part and kind of data, and cleans up" {
 	before=$(leftovers)
-	scripts/compare --runs 1 --size 300000 --files 20 --workers 3 --disk "$DIR/disk" pipeline >"$DIR/out"
+	scripts/compare --runs 1 --size 300000 --files 20 --workers 3 --disk "$DIR/disk" --delay 0 pipeline >"$DIR/out"
 	cat "$DIR/out"
 	[ "$(rows '^[a-z0-9-]+, .*; load [0-9. ]+$')" -eq 6 ]
 	for part in 'file -> ring' 'ring -> file' 'file -> file'; do
@@ -27,6 +27,19 @@ leftovers() { find /dev/shm "$DIR/disk" -mindepth 1 -maxdepth 1 -name 'rdma-comp
 	[ "$(rows '^cp -r +[0-9.]+ +[0-9.]+$')" -eq 2 ]
 	[ "$(rows '^tar\|tar +[0-9.]+ +[0-9.]+$')" -eq 2 ]
 	[ "$(leftovers)" = "$before" ]
+}
+
+@test "pipeline measures a slow file system" {
+	[ -x "$PAIR_BUILD/tests/compare/slow-files" ] || skip 'libfuse3-dev is missing'
+	[ -w /dev/fuse ] || skip '/dev/fuse is missing'
+	before=$(leftovers)
+	scripts/compare --runs 1 --size 300000 --files 50 --workers 1,4 --disk '' --delay 1 pipeline >"$DIR/out"
+	cat "$DIR/out"
+	[ "$(rows '^slow, 1 ms for each call, 5 files of 4096 bytes; load [0-9. ]+$')" -eq 1 ]
+	[ "$(rows '^(file -> ring|ring -> file|file -> file) [14] +[0-9.]+ +[0-9.]+ +[0-9.]+$')" -eq 6 ]
+	[ "$(leftovers)" = "$before" ]
+	run scripts/compare --delay x pipeline
+	[ "$status" -eq 2 ]
 }
 
 @test "pipeline needs room for the files, and runs alone" {
