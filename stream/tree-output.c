@@ -174,7 +174,9 @@ static int create_file(int folder, const char *name)
 {
 	int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return file < 0 ? -errno : file;
+	if (file < 0)
+		return -errno;
+	return file;
 }
 
 /* Closes a file of this size. */
@@ -294,8 +296,8 @@ static void free_item(struct item *item)
 
 /*
  * Takes the results of tasks while there are more than this many, and those that are there anyway.
- * Returns 0 or -errno: the first failure in the order of the stream, whose message is in `why` since
- * it was taken.
+ * Returns 0 or -errno: the first failure in the order of the stream; its message has been in `why`
+ * since it was taken.
  */
 static int take_results(struct tree_output *output, unsigned int most, char *why)
 {

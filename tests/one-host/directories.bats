@@ -59,6 +59,34 @@ same_tree() {
 	done
 }
 
+@test "several threads read and store the files of a directory, and the stream is the same" {
+	local i workers
+	make_tree "$DIR/from/tree"
+	mkdir "$DIR/from/tree/many"
+	for i in {1..300}; do
+		head -c $((i * 97 % 9000)) "$DIR/from/tree/big" >"$DIR/from/tree/many/$i"
+	done
+	printf 'a long secret\n' >"$DIR/secret"
+	chmod 600 "$DIR/secret"
+	for workers in 1 4; do
+		mkdir "$DIR/in" "$DIR/out"
+		start_server --workers "$workers" --input "$DIR/from/tree" --output "$DIR/in" --count 1 any
+		expect 0 client --workers "$workers" --input "$DIR/from/tree" --output "$DIR/out/" write "$ADDRESS" "$PORT"
+		server_exits 0
+		same_tree "$DIR/from" "$DIR/in"
+		same_tree "$DIR/from" "$DIR/out"
+		grep -o 'XXH3 [0-9a-f]*' "$OUT" | sort -u >"$DIR/digest.$workers"
+		rm -r "$DIR/in" "$DIR/out"
+	done
+	cmp "$DIR/digest.1" "$DIR/digest.4"
+	[ "$(wc -l <"$DIR/digest.1")" -eq 1 ]
+	mkdir "$DIR/in"
+	start_server --workers 4 --secret "$DIR/secret" --output "$DIR/in" --count 1 read
+	expect 0 client --workers 4 --secret "$DIR/secret" --input "$DIR/from/tree" read "$ADDRESS" "$PORT"
+	server_exits 0
+	same_tree "$DIR/from" "$DIR/in"
+}
+
 @test "files are named before HOST, as by a glob" {
 	mkdir -p "$DIR/from/dir" "$DIR/in"
 	printf 1 >"$DIR/from/1.jpg"

@@ -151,7 +151,7 @@ int openat64(int place, const char *name, int flags, ...)
 	}
 	if (file >= 0) {
 		take_time();
-		if (flags & O_CREAT ? fails(CREATE_FAILS, file) : fails(OPEN_FAILS, file))
+		if (fails((flags & O_CREAT) ? CREATE_FAILS : OPEN_FAILS, file))
 			return failed(EACCES);
 		if (!(flags & O_CREAT) && fails(DISAPPEARS, file))
 			syscall(SYS_unlinkat, place, name, 0);
