@@ -585,6 +585,7 @@ static ssize_t take_data(struct tree_output *output, const uint8_t *bytes, size_
 	} else {
 		error = holes_write(
 			&(struct holes_file){.file = output->file}, bytes, most, output->position);
+		storage_write_back(output->file, (uint64_t)output->position, most);
 		output->position += (off_t)most;
 	}
 	if (error)

@@ -69,14 +69,14 @@ same_tree() {
 	printf 'a long secret\n' >"$DIR/secret"
 	chmod 600 "$DIR/secret"
 	for workers in 1 4; do
-		mkdir "$DIR/in" "$DIR/out"
+		mkdir "$DIR/in" "$DIR/back"
 		start_server --workers "$workers" --input "$DIR/from/tree" --output "$DIR/in" --count 1 any
-		expect 0 client --workers "$workers" --input "$DIR/from/tree" --output "$DIR/out/" write "$ADDRESS" "$PORT"
+		expect 0 client --workers "$workers" --input "$DIR/from/tree" --output "$DIR/back/" write "$ADDRESS" "$PORT"
 		server_exits 0
 		same_tree "$DIR/from" "$DIR/in"
-		same_tree "$DIR/from" "$DIR/out"
+		same_tree "$DIR/from" "$DIR/back"
 		grep -o 'XXH3 [0-9a-f]*' "$OUT" | sort -u >"$DIR/digest.$workers"
-		rm -r "$DIR/in" "$DIR/out"
+		rm -r "$DIR/in" "$DIR/back"
 	done
 	cmp "$DIR/digest.1" "$DIR/digest.4"
 	[ "$(wc -l <"$DIR/digest.1")" -eq 1 ]
