@@ -46,11 +46,31 @@ static double rate_of(const struct report *report, const struct report_stream *s
 	return rate < 0x1p64 ? rate : -1;
 }
 
+/* What limits one end of a stream: pace.h. NULL if no thread reads or writes it. */
+static struct json_object *pace_json(
+	const struct report *report, const struct report_stream *stream)
+{
+	struct json_object *object;
+	double shares[PACE_PARTS];
+
+	if (!stream->pace || pace_shares(stream->pace, shares))
+		return NULL;
+	object = json_object_new_object();
+	document_add_number(object, "workers", stream->pace->workers);
+	document_add_number(object, "block", report->block);
+	document_add_number(object, "ring", stream->ring);
+	document_add_decimal(object, "file", shares[PACE_FILE], 3);
+	document_add_decimal(object, "digest", shares[PACE_DIGEST], 3);
+	document_add_decimal(object, "link", shares[PACE_LINK], 3);
+	return document_filled(object);
+}
+
 static struct json_object *stream_json(
 	const struct report *report, const struct report_stream *stream)
 {
 	struct json_object *object = json_object_new_object();
 	double rate = rate_of(report, stream);
+	struct json_object *pace;
 	char hash[DIGEST_TEXT_SIZE];
 
 	digest_text(hash, &stream->digest);
@@ -62,6 +82,11 @@ static struct json_object *stream_json(
 	document_add_text(object, "path", stream->path);
 	document_add_number_if(object, "entries", stream->entries > 0, stream->entries);
 	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
+	pace = pace_json(report, stream);
+	if (pace)
+		document_add(object, "pace", pace);
+	else
+		document_add_null(object, "pace");
 	return object;
 }
 
@@ -361,6 +386,19 @@ static void find_resumable(
 	report->received.resumes = connection->sink && sink_has_left(connection->sink);
 }
 
+/* Of messages, which no thread reads or writes, there are none. */
+static void find_paces(const struct connection *connection, struct report *report)
+{
+	if (!connection->streaming)
+		return;
+	if (!source_is_text(connection->source))
+		report->sent.pace = source_pace(connection->source);
+	report->sent.ring = connection->outgoing_ring.size;
+	if (connection->sink && receives_stream(connection))
+		report->received.pace = sink_pace(connection->sink);
+	report->received.ring = connection->incoming_ring.size;
+}
+
 /* Prints the summary of one direction, or nothing if no data moved. */
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
@@ -424,6 +462,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 		.secret = connection->handshake.secret,
 		.seconds = seconds(connection),
 		.chunk = out->chunk > in->chunk ? out->chunk : in->chunk,
+		.block = connection->limits.chunk,
 		.depth = connection->limits.depth,
 		.tuning = &tuning,
 		.memory = settings->active ? NULL : &memory,
@@ -447,6 +486,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 	};
 
 	find_resumable(connection, outcome, &report);
+	find_paces(connection, &report);
 	count_files(&report.sent, source_tree(connection->source));
 	if (connection->sink)
 		count_files(&report.received, sink_tree(connection->sink));

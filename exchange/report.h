@@ -31,6 +31,8 @@ struct report_stream {
 	bool resumes;          /* not complete; the client's same command moves the rest */
 	bool kept;             /* by a server, which says that instead */
 	const char *target;    /* if it is not complete, the path that it would have, NULL: none */
+	const struct pace *pace; /* of the threads that read or write it; NULL: there are none */
+	uint64_t ring;           /* bytes */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */
@@ -44,6 +46,7 @@ struct report {
 	bool secret;                        /* both sides hold a secret, which keys the digests */
 	double seconds;                     /* duration of the streams, with these checks */
 	uint32_t chunk;                     /* maximum bytes of one operation */
+	uint32_t block;                     /* maximum bytes of one read or write of a file */
 	uint32_t depth;                     /* maximum chunks in flight */
 	const struct tuning *tuning;        /* NULL: there was no connection */
 	const struct memory_budget *memory; /* of a server; NULL for a client */

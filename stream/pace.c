@@ -21,6 +21,17 @@ uint64_t pace_add(struct pace *pace, enum pace_part part, uint64_t since)
 	return now;
 }
 
+int pace_shares(const struct pace *pace, double shares[PACE_PARTS])
+{
+	uint64_t all = 0;
+
+	for (int i = 0; i < PACE_PARTS; i++)
+		all += pace->spent[i];
+	for (int i = 0; i < PACE_PARTS; i++)
+		shares[i] = all > 0 ? (double)pace->spent[i] / (double)all : 0;
+	return all > 0 ? 0 : -1;
+}
+
 int pace_text(char *text, const struct pace *pace)
 {
 	uint64_t file = pace->spent[PACE_FILE], digest = pace->spent[PACE_DIGEST];

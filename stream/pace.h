@@ -22,6 +22,9 @@ uint64_t pace_now(void);
 /* Adds the time since then to a part. Returns the current time. */
 uint64_t pace_add(struct pace *pace, enum pace_part part, uint64_t since);
 
+/* Stores the share of each part, from 0 to 1. Returns 0, or -1 if no time was spent. */
+int pace_shares(const struct pace *pace, double shares[PACE_PARTS]);
+
 /*
  * Writes the shares, such as "file 61 %, digest 30 %, waiting for the link 9 %", into text of
  * PACE_TEXT bytes. Returns 0, or -1 if no time was spent.

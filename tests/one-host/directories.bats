@@ -66,7 +66,7 @@ same_tree() {
 	for i in {1..300}; do
 		head -c $((i * 97 % 9000)) "$DIR/from/tree/big" >"$DIR/from/tree/many/$i"
 	done
-	printf 'a long secret\n' >"$DIR/secret"
+	printf 'a secret of 16 bytes or more\n' >"$DIR/secret"
 	chmod 600 "$DIR/secret"
 	for workers in 1 4; do
 		mkdir "$DIR/in" "$DIR/back"
@@ -81,8 +81,8 @@ same_tree() {
 	cmp "$DIR/digest.1" "$DIR/digest.4"
 	[ "$(wc -l <"$DIR/digest.1")" -eq 1 ]
 	mkdir "$DIR/in"
-	start_server --workers 4 --secret "$DIR/secret" --output "$DIR/in" --count 1 read
-	expect 0 client --workers 4 --secret "$DIR/secret" --input "$DIR/from/tree" read "$ADDRESS" "$PORT"
+	start_server --workers 4 --secret-file "$DIR/secret" --output "$DIR/in" --count 1 read
+	expect 0 client --workers 4 --secret-file "$DIR/secret" --input "$DIR/from/tree" read "$ADDRESS" "$PORT"
 	server_exits 0
 	same_tree "$DIR/from" "$DIR/in"
 }

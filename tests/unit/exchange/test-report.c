@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/options.h"
 #include "exchange/report.h"
+#include "stream/pace.h"
 #include "tests/unit/common/schema-fixture.h"
 #include "tests/unit/unit.h"
 
@@ -144,11 +145,30 @@ static void contains_every_member(void **state)
 		"\"incoming_huge_pages\":true,\"numa_node\":1,\"processors\":\"0-3,6\","
 		"\"completion_vector\":3},\"memory\":null,"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
-		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null,\"check_seconds\":0.000000},"
+		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null,\"check_seconds\":0.000000,\"pace\":null},"
 		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
 		"\",\"rate\":83886080,"
-		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null,\"check_seconds\":0.000000}}");
+		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null,\"check_seconds\":0.000000,\"pace\":null}}");
 	free(text);
+}
+
+static void names_what_limits_a_stream(void **state)
+{
+	const struct pace pace = {
+		.workers = 4, .spent = {[PACE_FILE] = 610, [PACE_DIGEST] = 300, [PACE_LINK] = 90}};
+	struct report report = verified;
+	struct json_object *json;
+
+	(void)state;
+	report.block = 524288;
+	report.sent.pace = &pace;
+	report.sent.ring = 6815744;
+	json = report_json(&report);
+	assert_non_null(json);
+	assert_non_null(strstr(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN),
+		"\"pace\":{\"workers\":4,\"block\":524288,\"ring\":6815744,\"file\":0.610,"
+		"\"digest\":0.300,\"link\":0.090}},\"received\""));
+	json_object_put(json);
 }
 
 static void reports_null_for_unknown_values(void **state)
@@ -164,8 +184,8 @@ static void reports_null_for_unknown_values(void **state)
 		"\"mode\":\"any\",\"device\":null,\"peer\":null,\"peer_device\":null,"
 		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,\"tuning\":null,"
 		"\"memory\":{\"budget\":null,\"used\":0,\"source\":\"this host\"},"
-		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"check_seconds\":0.000000},"
-		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"check_seconds\":0.000000}}");
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"check_seconds\":0.000000,\"pace\":null},"
+		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"check_seconds\":0.000000,\"pace\":null}}");
 	free(text);
 }
 
@@ -318,34 +338,37 @@ static const struct {
 	const char *path, *text;
 } summaries[] = {
 	{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, false, false,
-		 NULL},
+		 NULL, NULL, 0},
 		false, 2.51, "in/big.iso",
 		"209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
-	{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL}, false,
-		0.25, "data", "1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
-	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL}, false, 0, "data",
-		"1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
-	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL}, true, 0, "data",
-		"1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
-	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, false, false, NULL},
+	{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL, NULL, 0},
+		false, 0.25, "data",
+		"1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
+	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL, NULL, 0}, false, 0,
+		"data", "1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
+	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL, NULL, 0}, true, 0,
+		"data", "1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
+	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, false, false, NULL, NULL,
+		 0},
 		false, NAN, "a\\xff\\x0a\xc3\xb6", "0 bytes by WRITE in 0 ms, incomplete"},
-	{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false, NULL},
+	{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false, NULL, NULL,
+		 0},
 		false, 0, "in/a and 2 more (5,000 files, 2.10 GB)",
 		"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
-	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0, false, false, NULL}, false, 0,
-		"in/a (1 file, 4 B)", "5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
-	{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, false, false, NULL}, false, 2.0,
-		"in/a (0 files, 0 B)",
+	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0, false, false, NULL, NULL, 0}, false,
+		0, "in/a (1 file, 4 B)", "5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+	{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, false, false, NULL, NULL, 0},
+		false, 2.0, "in/a (0 files, 0 B)",
 		"2,400,000 bytes by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
-	{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0, false, false, NULL}, false, 0,
-		"a and 2,999 more (3,000 files, 4 B)",
+	{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0, false, false, NULL, NULL, 0},
+		false, 0, "a and 2,999 more (3,000 files, 4 B)",
 		"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
 	/* An incomplete tree may have sent fewer files than were read. */
-	{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0, false, false, NULL}, false,
-		2.0, "in/a and 1 more",
+	{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0, false, false, NULL, NULL, 0},
+		false, 2.0, "in/a and 1 more",
 		"2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
-	{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL}, false,
-		1e6, "data",
+	{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL, NULL, 0},
+		false, 1e6, "data",
 		"18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
 		"incomplete"},
 };
@@ -429,7 +452,7 @@ static void leaves_out_the_check_of_what_was_there(void **state)
 	json = json_of(&report);
 	assert_non_null(strstr(json, "\"seconds\":12.500000,"));
 	assert_non_null(strstr(json, "\"sent\":{\"bytes\":100000000,\"resumed_at\":200000000,"));
-	assert_non_null(strstr(json, "\"entries\":null,\"check_seconds\":7.500000}"));
+	assert_non_null(strstr(json, "\"entries\":null,\"check_seconds\":7.500000,\"pace\":null}"));
 	assert_non_null(strstr(json, "\"rate\":20000000,"));
 	free(json);
 	/* What was there was of another file. */
@@ -490,6 +513,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contains_every_member),
+		cmocka_unit_test(names_what_limits_a_stream),
 		cmocka_unit_test(reports_null_for_unknown_values),
 		cmocka_unit_test(reports_a_verdict_for_each_status),
 		cmocka_unit_test(summarizes_messages),
