@@ -386,6 +386,20 @@ static void find_resumable(
 	report->received.resumes = connection->sink && sink_has_left(connection->sink);
 }
 
+/* Copies what the tree consists of; incomplete, these are only the files that have begun. */
+static void count_files(struct report_stream *stream, struct tree_state tree)
+{
+	stream->files = tree.file;
+	stream->contents = tree.bytes;
+}
+
+static void find_trees(struct connection *connection, struct report *report)
+{
+	count_files(&report->sent, source_tree(connection->source));
+	if (connection->sink)
+		count_files(&report->received, sink_tree(connection->sink));
+}
+
 /* Of messages, which no thread reads or writes, there are none. */
 static void find_paces(const struct connection *connection, struct report *report)
 {
@@ -428,13 +442,6 @@ static void print_messages(const struct connection *connection, const struct rep
 	report_messages(text, sizeof(text) - 1, report, device);
 	text_append(text, sizeof(text), ".");
 	output_result(output, connection_client(connection), text);
-}
-
-/* Copies what the tree consists of; incomplete, these are only the files that have begun. */
-static void count_files(struct report_stream *stream, struct tree_state tree)
-{
-	stream->files = tree.file;
-	stream->contents = tree.bytes;
 }
 
 void connection_report(struct connection *connection, const struct failure *outcome,
@@ -486,10 +493,8 @@ void connection_report(struct connection *connection, const struct failure *outc
 	};
 
 	find_resumable(connection, outcome, &report);
+	find_trees(connection, &report);
 	find_paces(connection, &report);
-	count_files(&report.sent, source_tree(connection->source));
-	if (connection->sink)
-		count_files(&report.received, sink_tree(connection->sink));
 	source_result(connection->source, &report.sent.digest, &why);
 	if (json) {
 		memory_budget_read(&memory);
