@@ -426,7 +426,9 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 void check_list_short_verdict(
 	const struct check_list *list, unsigned int columns, char *text, size_t size)
 {
-	const char *const starts[] = {healthy_start(list), "RDMA works"};
+	/* Without the hosts, "RDMA works" means between two. */
+	const char *const starts[] = {
+		healthy_start(list), list->same_host ? healthy_start(list) : "RDMA works"};
 	const char *form;
 
 	check_list_verdict(list, text, size);

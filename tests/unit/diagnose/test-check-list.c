@@ -266,8 +266,8 @@ static void within_one_host_nothing_is_elsewhere(void **state)
 	(void)state;
 	list.same_host = true;
 	assert_string_equal(verdict(&list), "RDMA works within this host: bandwidth is good.");
-	check_list_short_verdict(&list, 11, text, sizeof(text));
-	assert_string_equal(text, "RDMA works.");
+	check_list_short_verdict(&list, 31, text, sizeof(text));
+	assert_string_equal(text, "RDMA works within this host.");
 	check_list_fail(&list, CHECK_CONNECTION, &failure);
 	assert_non_null(strstr(verdict(&list), "; look at this host."));
 	assert_non_null(strstr(lines(&list, CHECK_CONNECTION), "where: this host\n"));
