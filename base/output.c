@@ -810,7 +810,8 @@ void output_progress_note(const struct output *output, const char *line)
 	if (!text)
 		return;
 	make_printable(text);
-	print_text(STDERR_FILENO, false, whole_line(STDERR_FILENO, LOG_INFO, false, program, text));
+	print_text(STDERR_FILENO, false,
+		wrap(STDERR_FILENO, whole_line(STDERR_FILENO, LOG_INFO, false, program, text)));
 	free(text);
 }
 

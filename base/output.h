@@ -127,7 +127,7 @@ const char *output_outcome(const struct output *output, const struct failure *fa
 /* The columns that a progress line can have on the terminal; 0: standard error is none. */
 unsigned int output_progress_columns(void);
 
-/* Prints a line to standard error that stays above the progress; `quiet` is ignored. */
+/* Prints a line to standard error that stays above the progress, wrapped; `quiet` is ignored. */
 void output_progress_note(const struct output *output, const char *line);
 
 /*
