@@ -93,7 +93,7 @@ static void keeps_progress_within_one_line(void **state)
 static int show_wide_progress(void)
 {
 	show(&plain, "[██▌ ] 1234567890123456789012345678901234567890");
-	output_progress_note(&plain, "a note that is wider");
+	output_progress_note(&plain, "a note that is much wider");
 	show(&plain, "[███ ] 60 %");
 	return (int)output_finish(&plain, STATUS_OK);
 }
@@ -104,10 +104,10 @@ static void counts_characters_and_keeps_notes(void **state)
 	(void)state;
 	run_on_terminal(show_wide_progress, true, 20);
 	assert_string_equal(printed.error,
-		"[██▌ ] 123456789012" ERASE "a note that is\n  wider\n[███ ] 60 %" ERASE);
+		"[██▌ ] 123456789012" ERASE "a note that is much\n  wider\n[███ ] 60 %" ERASE);
 	run(show_wide_progress, NULL);
 	assert_string_equal(printed.error,
-		"prog: [██▌ ] 1234567890123456789012345678901234567890\nprog: a note that is wider\n"
+		"prog: [██▌ ] 1234567890123456789012345678901234567890\nprog: a note that is much wider\n"
 		"prog: [███ ] 60 %\n");
 }
 
