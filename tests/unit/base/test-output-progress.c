@@ -98,7 +98,10 @@ static int show_wide_progress(void)
 	return (int)output_finish(&plain, STATUS_OK);
 }
 
-/* A character of several bytes takes one column; a note stays above the progress, broken between words. */
+/*
+ * A character of several bytes takes one column; a note stays above the progress, broken between
+ * words.
+ */
 static void counts_characters_and_keeps_notes(void **state)
 {
 	(void)state;
