@@ -5,8 +5,8 @@
  * With workers, small files and symbolic links become tasks: to create the file, write it and close
  * it. The owner of the tasks parses the stream and takes the results in its order, so of several
  * failures, the first one in the stream is reported. It creates folders itself, because their
- * entries need them, and writes larger files itself. A folder gets its permissions and time from
- * whoever uses it last.
+ * entries need them, and writes larger files itself. The last user of a folder sets its permissions
+ * and time.
  */
 #include <dirent.h>
 #include <errno.h>

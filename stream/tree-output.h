@@ -33,8 +33,8 @@ int tree_output_open(struct tree_output **output, int directory, const char *nam
 /*
  * Lets a crew of this many threads (stream/crew.h) store small files side by side, if the memory
  * budget has room. Its first member writes the stream; the others call tree_output_help(), which
- * returns after tree_output_end(). That waits for what is not stored yet, if the stream is
- * complete, and returns 0 or -errno. Call tree_output_use_workers() before all of them.
+ * returns after tree_output_end(). If the stream is complete, tree_output_end() first waits until
+ * everything is stored. It returns 0 or -errno. Call tree_output_use_workers() before all of them.
  */
 void tree_output_use_workers(struct tree_output *output, unsigned int workers);
 void tree_output_help(struct tree_output *output);

@@ -133,7 +133,7 @@ static enum walk_kind kind_of(const struct level *level, const struct dirent *en
 		return WALK_FILE;
 	}
 	if (fstatat(level->folder->descriptor, entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
-		return WALK_FILE; /* whoever opens it finds out why */
+		return WALK_FILE; /* opening it will fail with the reason */
 	return S_ISDIR(status.st_mode)   ? WALK_FOLDER
 	       : S_ISLNK(status.st_mode) ? WALK_LINK
 					 : WALK_FILE;

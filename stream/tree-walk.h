@@ -4,8 +4,8 @@
  * symbolic link, except that a path to walk may itself be one.
  *
  * Of the entries other than folders, the walk reads only the names, which is all that it needs;
- * whoever uses them finds out the rest. It keeps the names of all folders that it is in. Their
- * memory is taken from the memory budget (host/memory-budget.h).
+ * its user looks up the rest. It keeps the names of all folders that it is in. Their memory is
+ * taken from the memory budget (host/memory-budget.h).
  *
  * One thread at a time uses a walk; any thread may release a folder. A function that fails returns
  * -errno and stores a message in `why`, which is safe to send to the peer.

@@ -2,6 +2,7 @@
 #ifndef TESTS_RING_COPY_H
 #define TESTS_RING_COPY_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "stream/ring.h"
@@ -29,6 +30,33 @@ static inline void ring_copy(struct ring *from, struct ring *to, uint64_t positi
 	memcpy(ring_at(to, position), ring_at(from, position), size);
 	ring_free_to(from, position + size);
 	ring_fill(to, size);
+}
+
+/*
+ * Copies all of a stream, at most `most` bytes at a time, until it ends or may_move() returns
+ * false for the position at which the next piece ends. await() waits until the rings have
+ * changed. Returns the bytes that were copied.
+ */
+static inline uint64_t ring_copy_all(struct ring *from, struct ring *to, size_t most,
+	bool (*may_move)(uint64_t end), void (*await)(void))
+{
+	uint64_t position = 0;
+
+	for (;;) {
+		struct ring_level out = ring_level(from);
+		size_t size = ring_copyable(from, to, position, most);
+
+		if (!may_move(position + size))
+			return position;
+		if (size > 0) {
+			ring_copy(from, to, position, size);
+			position += size;
+		} else if (out.ended && position == out.filled) {
+			return position;
+		} else {
+			await();
+		}
+	}
 }
 
 #endif

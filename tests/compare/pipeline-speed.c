@@ -332,11 +332,17 @@ static void measure_read(void)
 	end_source();
 }
 
+static bool may_move(uint64_t end)
+{
+	(void)end;
+	return sink_works();
+}
+
 /* Moves data from ring to ring, as the adapter does. */
 static void measure_both(void)
 {
-	uint64_t position = 0;
 	struct digest digest;
+	uint64_t size;
 
 	ring_init(&run.out, run.memory[0], run.ring_size);
 	ring_init(&run.in, run.memory[1], run.ring_size);
@@ -344,22 +350,9 @@ static void measure_both(void)
 	open_sink(source_size(run.source));
 	begin_sink(source_storage(run.source));
 	source_begin(run.source);
-	for (;;) {
-		struct ring_level out = ring_level(&run.out);
-		size_t size = ring_copyable(&run.out, &run.in, position, run.block);
-
-		sink_works();
-		if (size > 0) {
-			ring_copy(&run.out, &run.in, position, size);
-			position += size;
-		} else if (out.ended && position == out.filled) {
-			break;
-		} else {
-			await_move();
-		}
-	}
+	size = ring_copy_all(&run.out, &run.in, run.block, may_move, await_move);
 	digest = end_source();
-	end_sink(position, &digest);
+	end_sink(size, &digest);
 }
 
 /* Where the data of 'write' is: `size` bytes, again and again, or a whole tree stream. */

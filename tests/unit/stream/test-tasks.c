@@ -1,4 +1,4 @@
-/* Tests tasks: their results are taken in order, whoever works on them. */
+/* Tasks: their results are taken in order, no matter which thread works on them. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>

@@ -308,27 +308,20 @@ static void start(void)
 	sink_begin(run.sink, &offer, false);
 }
 
+static bool may_move(uint64_t end)
+{
+	return sink_state(run.sink) == SINK_WORKING && !(run.fault == CANCELLED && end > run.until);
+}
+
+static void await_move(void)
+{
+	sem_wait(&run.moved);
+}
+
 /* Plays the CQ thread and the adapter. Returns the bytes that it moved. */
 static uint64_t move(void)
 {
-	uint64_t position = 0;
-
-	while (sink_state(run.sink) == SINK_WORKING) {
-		struct ring_level out = ring_level(&run.out);
-		size_t size = ring_copyable(&run.out, &run.in, position, SIZE_MAX);
-
-		if (run.fault == CANCELLED && position + size > run.until)
-			break;
-		if (size > 0) {
-			ring_copy(&run.out, &run.in, position, size);
-			position += size;
-		} else if (out.ended && position == out.filled) {
-			break;
-		} else {
-			sem_wait(&run.moved);
-		}
-	}
-	return position;
+	return ring_copy_all(&run.out, &run.in, SIZE_MAX, may_move, await_move);
 }
 
 static void await_sink(void)
