@@ -36,7 +36,7 @@ enum {
 	REJ_STALE_CONNECTION = 10,
 	REJ_INVALID_MTU = 26,
 	REJ_RESPONDER_RESOURCES = 27,
-	REJ_CONSUMER = 28,
+	REJ_CONSUMER = REJECTED_CONSUMER,
 };
 
 /* Whether the cause was observed or is only the most probable one. */

@@ -201,6 +201,9 @@ enum impairment {
 /* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
 #define REJECTED_NO_LISTENER 8
 
+/* The same if the program on the port refused. */
+#define REJECTED_CONSUMER 28
+
 /* The same if the peer waited too long for a message of the handshake. */
 #define REJECTED_TIMEOUT 4
 

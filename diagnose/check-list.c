@@ -320,14 +320,42 @@ static bool is_too_slow(const struct check_list *list, enum check check)
 }
 
 /*
- * True if all that the check found is that the peer did not respond in time once connected, or that
- * the server is full, or if the data check had too little time.
+ * True if the failure tells nothing about RDMA: the name or the address is wrong, the peer answered
+ * with a refusal, or its program ended.
+ */
+static bool tells_nothing(const struct failure *failure)
+{
+	switch (failure->kind) {
+	case FAILURE_NAME:
+	case FAILURE_NO_HELLO:
+		return true;
+	case FAILURE_ADDRESS:
+		return failure->code <= ADDRESS_BROADCAST;
+	case FAILURE_ERRNO:
+		return failure->phase == PHASE_CONNECT &&
+		       (failure->code == ECONNREFUSED || failure->code == ECONNRESET);
+	case FAILURE_REJECTED:
+		return failure->code == REJECTED_NO_LISTENER || failure->code == REJECTED_CONSUMER;
+	case FAILURE_REFUSED:
+		return failure->code != REFUSAL_RESOURCES;
+	case FAILURE_PROTOCOL:
+		return failure->code == PROTOCOL_UNAUTHENTICATED;
+	case FAILURE_GONE:
+		return failure->code != CODE_REPLY_LOST && failure->code != CODE_UNACKNOWLEDGED;
+	default:
+		return false;
+	}
+}
+
+/*
+ * True if all that the check found tells nothing about RDMA, or is that the peer did not respond in
+ * time once connected, or that the data check had too little time.
  */
 static bool is_unknown(const struct check_list *list, enum check check)
 {
 	const struct failure *failure = &list->checks[check].failure;
 
-	return is_too_slow(list, CHECK_DATA) || failure_is_full(failure) ||
+	return is_too_slow(list, CHECK_DATA) || tells_nothing(failure) ||
 	       (check > CHECK_CONNECTION && failure->kind == FAILURE_DEADLINE);
 }
 

@@ -134,7 +134,7 @@ static void format_text(
 		if (strlen(text) > room)
 			snprintf(text, ROUNDS_LINE, "%s", rates);
 	} else if (!round->good && reason) {
-		/* "RDMA does not work" repeats that the round failed. */
+		/* How the verdict begins repeats that the round failed. */
 		snprintf(text, ROUNDS_LINE, "%s", reason + 2);
 		if (strlen(text) > room && strchr(text, ';'))
 			*strchr(text, ';') = '\0';

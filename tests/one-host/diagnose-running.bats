@@ -29,7 +29,7 @@ diagnosis_fails() {
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		SERVER=''
-		diagnosis_fails 4 'the peer closed the connection'
+		diagnosis_fails 4 'the peer closed the connection' "$UNKNOWN"
 		has "$OUT" '^ *seen: .*RDMA_CM_EVENT_DISCONNECTED.*; counters of this host: '
 	done
 }
@@ -54,7 +54,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 	start_server any
 	start_diagnosis "$PORT"
 	kill -STOP "$SERVER"
-	diagnosis_fails 4 'did not respond in time' 'Whether RDMA works is unknown'
+	diagnosis_fails 4 'did not respond in time' "$UNKNOWN"
 	kill -CONT "$SERVER"
 	diagnose 0 "$ADDRESS" "$PORT"
 	clean
@@ -108,7 +108,7 @@ queue_pair_broke() { rdma resource show qp | grep -q 'type RC state ERR'; }
 		>"$DIR/peer4" 2>&1 &
 	wait_line "$DIR/peer4" here
 	diagnose 3 "$ADDRESS" "$PORT"
-	VERDICT='Whether RDMA works is unknown' check_failed connection 'slots for diagnoses and measurements are taken' 'this host'
+	VERDICT=$UNKNOWN check_failed connection 'slots for diagnoses and measurements are taken' 'this host'
 	expect 0 client write "$ADDRESS" "$PORT"
 	kill_peers
 	wait_until no_control_session

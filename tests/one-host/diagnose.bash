@@ -20,6 +20,8 @@ diagnose_as() { # STATUS COMMAND...
 	[ "$(head -n 1 "$OUT" | cut -c 1-9)" = 'verdict: ' ] || fail "the first line is no verdict: $(cat "$OUT")"
 }
 
+UNKNOWN='Whether RDMA works is unknown'
+
 # check_failed CHECK CAUSE SIDE: only this check failed, with this cause on this side. VERDICT: how the
 # verdict begins, if not as usual.
 check_failed() {

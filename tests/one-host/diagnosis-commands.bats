@@ -215,7 +215,7 @@ BEGUN='receive reply receive reply receive reply receive reply receive reply'
 	local check steps pattern verdict
 	while IFS='>' read -r check steps pattern; do
 		steps=${steps%=} verdict='RDMA does not work'
-		[[ $pattern != *'not respond in time' ]] || verdict='Whether RDMA works is unknown'
+		case $pattern in *'not respond in time' | *'closed the connection') verdict='Whether RDMA works is unknown' ;; esac
 		# shellcheck disable=SC2086 # several words
 		listening_peer --hello diagnosis -- ${steps# }
 		MARK=$SECONDS

@@ -102,8 +102,8 @@ CHECKS_80=(
 		'connection  ok      RDMA responds (in N s); to continue, start rdma-server on' \
 		'                    this host, or give its PORT'
 	screen 80 3 diagnose "$ADDRESS" 999
-	shows 'verdict: RDMA does not work: nothing is listening on this port; look at this' \
-		'         host.' \
+	shows 'verdict: Whether RDMA works is unknown: nothing is listening on this port; look' \
+		'         at this host.' \
 		"this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096, N Gb/sec (1X SDR), rdma_rxe" \
 		"${CHECKS_80[@]}" \
 		'connection  failed  nothing is listening on this port' \
@@ -209,8 +209,8 @@ SECRET='do not have the same secret'
 			'  the same secret; use the same --secret-file at both ends, or none.'
 	done
 	screen 80 3 diagnose --secret-file ours "$ADDRESS" "$PORT"
-	shows "verdict: RDMA does not work: client and server $SECRET; look" \
-		'         at this host.' \
+	shows "verdict: Whether RDMA works is unknown: client and server $SECRET;" \
+		'         look at this host.' \
 		"this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096, N Gb/sec (1X SDR), rdma_rxe" \
 		"${CHECKS_80[@]}" \
 		"connection  failed  client and server $SECRET" \

@@ -230,7 +230,7 @@ plain_up() {
 	diagnose 3 no.such.host.invalid 7471
 	has "$OUT" '^name        failed  '
 	has "$OUT" '^ *look: getent ahosts no.such.host.invalid$'
-	has "$OUT" '^verdict: RDMA does not work: .*; look at this host\.$'
+	has "$OUT" "^verdict: $UNKNOWN: .*; look at this host\\.\$"
 }
 
 # no_route ADDRESS CAUSE SIDE: an exchange and a diagnosis report this cause for an address without
@@ -368,7 +368,7 @@ forget_box() { sed -i '/ box$/d' /etc/hosts; }
 @test "nothing listens on the port" {
 	expect_error 3 'nothing is listening on this port; start rdma-server on that host' client write "$ADDRESS" 7471
 	diagnose 3 "$ADDRESS" 7471
-	check_failed connection 'nothing is listening on this port' 'this host'
+	VERDICT=$UNKNOWN check_failed connection 'nothing is listening on this port' 'this host'
 	has "$OUT" '^ *next: start rdma-server on that host'
 }
 
@@ -380,8 +380,8 @@ refusing_peer() { # REASON
 @test "a server that refuses: a message for each reason" {
 	local who reason pattern verdict
 	while read -r who reason pattern; do
-		verdict='RDMA does not work'
-		[ "$reason" != 13 ] || verdict='Whether RDMA works is unknown'
+		verdict=$UNKNOWN
+		[ "$reason" != 4 ] || verdict='RDMA does not work'
 		[ "$who" = diagnosis ] || {
 			refusing_peer "$reason"
 			expect_error 3 "$pattern" client write "$ADDRESS" "$PEER_PORT"

@@ -39,7 +39,7 @@ roce='match ip protocol 17 0xff match ip dport 4791 0xffff'
 
 WORKS='^verdict: RDMA works between the two hosts: '
 NO_SERVER='^verdict: No problems found in the checks up to connection; no rdma-server found, so no data was exchanged\.$'
-SECRET='^verdict: RDMA does not work: client and server do not have the same secret; look at either host\.$'
+SECRET='^verdict: Whether RDMA works is unknown: client and server do not have the same secret; look at either host\.$'
 MTUS='^verdict: RDMA does not work: the network interfaces of the two hosts have different MTUs; look at either host\.$'
 LARGE='^verdict: RDMA .*: probably packets as large as the MTU of this host do not reach the other host; '
 ANYWHERE='^verdict: RDMA does not work: no reply to the RDMA connection request arrived; look at this host, the other host'

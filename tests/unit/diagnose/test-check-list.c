@@ -1,5 +1,6 @@
 /* The check list of a diagnosis: its lines, its verdict and its JSON. */
 #include <errno.h>
+#include <netdb.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,7 +151,7 @@ static void evidence_equal_to_the_cause_is_printed_once(void **state)
 		"                    next: check the name and the name service, or use an IP address\n"
 		"                    look: getent ahosts 10.9.0.2");
 	assert_string_equal(verdict(&list),
-		"RDMA does not work: Name or service not known; look at this host.");
+		"Whether RDMA works is unknown: Name or service not known; look at this host.");
 }
 
 /* A check can fail with any explanation, and its lines contain the whole explanation. */
@@ -541,6 +542,56 @@ static void silence_of_a_connected_peer_proves_nothing(void **state)
 	assert_non_null(strstr(verdict(&list), "RDMA does not work: "));
 }
 
+/* What a wrong command, a refusal or a server that ends looks like is no fault of RDMA. */
+static void an_answer_or_a_wrong_name_proves_nothing(void **state)
+{
+	static const struct {
+		enum failure_kind kind;
+		enum phase phase;
+		int code;
+		bool broken;
+	} cases[] = {
+		{FAILURE_NAME, PHASE_NAME, EAI_NONAME, false},
+		{FAILURE_ADDRESS, PHASE_NAME, ADDRESS_NO_INTERFACE, false},
+		{FAILURE_ADDRESS, PHASE_ADDRESS, ADDRESS_BROADCAST, false},
+		{FAILURE_ADDRESS, PHASE_ADDRESS, ADDRESS_CONTESTED, true},
+		{FAILURE_ADDRESS, PHASE_ADDRESS, ADDRESS_IN_VRF, true},
+		{FAILURE_ERRNO, PHASE_CONNECT, ECONNREFUSED, false},
+		{FAILURE_ERRNO, PHASE_CONNECT, ECONNRESET, false},
+		{FAILURE_ERRNO, PHASE_CONNECT, EHOSTUNREACH, true},
+		{FAILURE_ERRNO, PHASE_EXCHANGE, ECONNRESET, true},
+		{FAILURE_REJECTED, PHASE_CONNECT, REJECTED_NO_LISTENER, false},
+		{FAILURE_REJECTED, PHASE_CONNECT, REJECTED_CONSUMER, false},
+		{FAILURE_REJECTED, PHASE_CONNECT, REJECTED_TIMEOUT, true},
+		{FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_SECRET, false},
+		{FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_CLIENTS, false},
+		{FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_RESOURCES, true},
+		{FAILURE_NO_HELLO, PHASE_CONNECT, 0, false},
+		{FAILURE_PROTOCOL, PHASE_EXCHANGE, PROTOCOL_UNAUTHENTICATED, false},
+		{FAILURE_PROTOCOL, PHASE_EXCHANGE, -EPROTO, true},
+		{FAILURE_GONE, PHASE_CONNECT, 0, false},
+		{FAILURE_GONE, PHASE_CONNECT, CODE_REPLY_LOST, true},
+		{FAILURE_GONE, PHASE_DIAGNOSIS, CODE_DIAGNOSIS, false},
+		{FAILURE_GONE, PHASE_DIAGNOSIS, CODE_UNACKNOWLEDGED, true},
+		{FAILURE_HOST, PHASE_OPEN, HOST_NO_DEVICE, true},
+		{FAILURE_COMPLETION, PHASE_EXCHANGE, WC_RETRY_EXC, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct check_list list = broken_at(CHECK_CONNECTION,
+			made(cases[i].kind, cases[i].phase, cases[i].code, "numbers"));
+
+		check_case(verdict(&list), strcmp(check_list_verdict_word(&list),
+						   cases[i].broken ? "broken" : "unknown") == 0);
+		assert_ptr_equal(verdict(&list),
+			strstr(verdict(&list), cases[i].broken
+						       ? "RDMA does not work: "
+						       : "Whether RDMA works is unknown: "));
+		assert_int_not_equal(check_list_status(&list), STATUS_OK);
+	}
+}
+
 /* A busy host and a slow link look alike, so neither is claimed, and nothing is green. */
 static void slow_data_leaves_the_cause_open(void **state)
 {
@@ -573,6 +624,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_data_leaves_the_cause_open),
 		cmocka_unit_test(silence_of_a_connected_peer_proves_nothing),
+		cmocka_unit_test(an_answer_or_a_wrong_name_proves_nothing),
 		cmocka_unit_test(every_check_has_its_own_name),
 		cmocka_unit_test(one_line_lists_passed_and_skipped_checks),
 		cmocka_unit_test(a_failed_check_shows_cause_evidence_side_and_advice),
