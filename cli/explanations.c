@@ -60,6 +60,13 @@ static const char *const counter_titles[COUNTER_CLASSES] = {
 /* The blanks before what continues a line of a table, of code, or of an item. */
 #define CONTINUED_INDENT 2
 
+/* The blanks before a line of code, and before a row of a table. */
+#define CODE_INDENT 4
+
+/* Columns of the cells of a table of more than two. */
+#define FIRST_CELL 14
+#define OTHER_CELL 10
+
 struct section {
 	unsigned int index; /* in the document */
 	bool normal;        /* in the group of messages that are no errors */
@@ -435,9 +442,83 @@ static bool has_row_for(
 	return false;
 }
 
-static bool is_heading(const struct line *line)
+/* True for the heading of a table, and for the line below it. */
+static bool is_heading(const char *row)
 {
-	return starts_with(line->text, "| message |") || starts_with(line->text, "| --- |");
+	static const char below[] = "| --- |";
+	const char *end = end_of_line(row);
+
+	return starts_with(row, below) || (*end && starts_with(end + 1, below));
+}
+
+static unsigned int count_cells(const char *row)
+{
+	unsigned int bars = 0;
+
+	for (; *row && *row != '\n'; row++)
+		bars += *row == '|';
+	return bars - 1;
+}
+
+/* Prints a row of two cells: the second one below the first, and farther in. No heading. */
+static void print_pair(FILE *stream, const char *row, const struct section *section)
+{
+	for (int cell = 0; cell < 2 && !is_heading(row); cell++) {
+		const char *text = row + strspn(row, "| "), *end = text + strcspn(text, "|");
+
+		fprintf(stream, "%*s", (cell + 1) * CODE_INDENT, "");
+		print_text(stream, text, end[-1] == ' ' ? end - 1 : end, section);
+		putc('\n', stream);
+		row = end;
+	}
+}
+
+/* Prints a row of many short cells side by side. */
+static void print_cells(FILE *stream, const char *row)
+{
+	int column = 0, wanted = CODE_INDENT;
+
+	if (starts_with(row, "| --- |"))
+		return;
+	for (const char *text = row + 1, *end; *text != '\n'; text = end + 1) {
+		end = text + strcspn(text, "|");
+		text += *text == ' ';
+		if (end > text)
+			column += fprintf(stream, "%*s%.*s", wanted - column, "",
+				(int)(end - text - 1), text);
+		wanted += wanted == CODE_INDENT ? FIRST_CELL : OTHER_CELL;
+	}
+	putc('\n', stream);
+}
+
+/*
+ * Removes the marks of code, and quotes code of several words. Lines of code, such as messages,
+ * remain as they are.
+ */
+static void drop_code_marks(char *text)
+{
+	bool inside = false, words = false;
+	const char *next;
+	char *to = text;
+
+	for (const char *line = text; *line; line = next) {
+		bool is_code = strspn(line, " ") == CODE_INDENT;
+
+		next = end_of_line(line);
+		next += *next == '\n';
+		for (const char *from = line; from < next; from++) {
+			if (is_code || *from != '`') {
+				*to++ = *from;
+				continue;
+			}
+			inside = !inside;
+			if (inside)
+				words = from[1 + strcspn(from + 1, " \n`")] != '`';
+			if (words)
+				*to++ = '\'';
+		}
+	}
+	*to = '\0';
 }
 
 /* Prints the counters in the text that the section of this title explains. */
@@ -518,6 +599,17 @@ static void print_body(FILE *stream, const char *text)
 		putc('\n', stream);
 }
 
+static void print_line(
+	FILE *stream, const char *text, const char *end_of_text, const struct section *section)
+{
+	if (*text != '|')
+		print_text(stream, text, end_of_text, section);
+	else if (count_cells(text) == 2)
+		print_pair(stream, text, section);
+	else
+		print_cells(stream, text);
+}
+
 /*
  * Prints a section, and what it says about this message only: of tables of messages the rows for
  * it, if there are any, its counters and its options.
@@ -535,13 +627,14 @@ static void print_section(FILE *stream, const struct section *section, const cha
 	print_counters(stream, section, message);
 	text = open_memstream(&body, &size);
 	while (text && next_line(&line, section))
-		if (!selected || !line.in_table || is_heading(&line) ||
-			is_row_for(&line, message, &best))
-			print_text(text, line.text, line.end + 1, section);
+		if (!selected || !line.in_table || is_row_for(&line, message, &best))
+			print_line(text, line.text, line.end + 1, section);
 	if (text)
 		fclose(text);
-	if (body)
+	if (body) {
+		drop_code_marks(body);
 		print_body(stream, body);
+	}
 	free(body);
 	if (has_title(section, usage_title))
 		help_print_named_options(stream, message);
