@@ -16,9 +16,6 @@
 #define COLUMNS_MIN  40
 #define COLUMNS_WIDE 60
 
-/* A value whose most is less than this multiple of its least has not changed. */
-#define STEADY 1.1
-
 /* The widths of the columns of a good round, which end where those of HEADING do. */
 static const int widths[ROUNDS_VALUES] = {
 	[ROUNDS_TRIP] = 10, [ROUNDS_THERE] = 13, [ROUNDS_BACK] = 12};
@@ -100,9 +97,15 @@ static bool count(struct rounds *rounds, const struct round *round)
 	return changed;
 }
 
+/* True if good rounds stand in columns: on wide terminals, and where nothing limits a line. */
+static bool has_columns(unsigned int columns)
+{
+	return columns == 0 || columns >= COLUMNS_WIDE;
+}
+
 const char *rounds_heading(unsigned int columns)
 {
-	return columns >= COLUMNS_WIDE ? HEADING : NULL;
+	return has_columns(columns) ? HEADING : NULL;
 }
 
 /*
@@ -159,33 +162,15 @@ void rounds_add(struct rounds *rounds, const struct round *round, const struct t
 		mark = "";
 	snprintf(before, sizeof(before), "%02d:%02d:%02d  %-*s ", time->tm_hour, time->tm_min,
 		time->tm_sec, narrow ? 0 : STATE_WIDTH + 1, state);
-	format_text(text, round, columns >= COLUMNS_WIDE,
+	format_text(text, round, has_columns(columns),
 		columns >= COLUMNS_MIN ? columns - strlen(before) - strlen(mark) : ROUNDS_LINE);
 	snprintf(line, ROUNDS_LINE, "%s%s%s", before, text, mark);
-}
-
-/* The value whose most is the largest multiple of its least; ROUNDS_VALUES: all were steady. */
-static enum rounds_value least_steady(const struct rounds *rounds)
-{
-	enum rounds_value least = ROUNDS_VALUES;
-	double most = STEADY;
-
-	for (enum rounds_value value = 0; value < ROUNDS_VALUES; value++) {
-		const struct rounds_range *range = &rounds->values[value];
-
-		if (range->count > 0 && (double)range->most >= most * (double)range->least) {
-			most = (double)range->most / (double)range->least;
-			least = value;
-		}
-	}
-	return least;
 }
 
 void rounds_summary(const struct rounds *rounds, const char *host, int64_t milliseconds, char *text,
 	size_t size)
 {
 	static const char *const names[] = {"round trip", "to the server", "from the server"};
-	enum rounds_value changed = least_steady(rounds);
 	char span[UNITS_TEXT], least[UNITS_TEXT], mean[UNITS_TEXT], most[UNITS_TEXT];
 
 	*text = '\0';
@@ -207,8 +192,7 @@ void rounds_summary(const struct rounds *rounds, const char *host, int64_t milli
 		format_value(least, value, (double)range->least);
 		format_value(mean, value, range->sum / range->count);
 		format_value(most, value, (double)range->most);
-		text_append(text, size, "%s: %s to %s, mean %s%s\n", names[value],
-			without_equal_unit(least, most), most, mean,
-			value == changed ? "  <-- changed most" : "");
+		text_append(text, size, "%s: %s to %s, mean %s\n", names[value],
+			without_equal_unit(least, most), most, mean);
 	}
 }

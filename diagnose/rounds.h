@@ -56,8 +56,8 @@ void rounds_add(struct rounds *rounds, const struct round *round, const struct t
 	unsigned int columns, char line[ROUNDS_LINE]);
 
 /*
- * Returns the heading of the columns that the lines of good rounds have on a terminal of this many
- * columns, or NULL: they have none.
+ * Returns the heading of the columns in which good rounds stand on a terminal of this many columns,
+ * or NULL: it is too narrow for them.
  */
 const char *rounds_heading(unsigned int columns);
 
@@ -66,8 +66,8 @@ const char *rounds_format_rates(char text[ROUNDS_LINE], uint64_t to, uint64_t fr
 
 /*
  * Writes the lines of the summary, separated by newlines: the number of rounds in these
- * milliseconds, the failures, and the least, mean and most of each value, of which the one that
- * changed most is marked. Writes "" if there was no round.
+ * milliseconds, the failures, and the least, mean and most of each value. Writes "" if there was no
+ * round.
  */
 void rounds_summary(const struct rounds *rounds, const char *host, int64_t milliseconds, char *text,
 	size_t size);

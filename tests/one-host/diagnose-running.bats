@@ -182,7 +182,7 @@ rounds_printed() { [ "$(grep -c '[0-9]  .*ok.*[kMG]B/s' "$DIR/screen")" -ge "$1"
 	start_server any
 	"$PAIR_BIN/rdma-client" diagnose --interval 0.001 "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	CLIENTS+=($!)
-	wait_line "$OUT" '^[0-9:]\{8\}  ok      round trip in .* to the server, .* from it'
+	wait_line "$OUT" '^[0-9:]\{8\}  ok  *[0-9.]* ms  *[0-9.]* .B/s  *[0-9.]* .B/s'
 	kill -STOP "$SERVER"
 	kill -TERM "${CLIENTS[-1]}"
 	exits_with 143 "${CLIENTS[-1]}"

@@ -374,21 +374,27 @@ static void a_color_continues_below(void **state)
 		0);
 }
 
+static void set_rates(void)
+{
+	diagnosis.round_trip = 214000;
+	diagnosis.rate_there = 812000000;
+	diagnosis.rate_back = 798000000;
+}
+
 static int print_rounds(void)
 {
 	const struct tm time = {.tm_hour = 9, .tm_min = 5, .tm_sec = 7};
 	struct rounds rounds = {0};
 
 	make_healthy();
-	diagnosis.round_trip = 214000;
-	diagnosis.rate_there = 812000000;
-	diagnosis.rate_back = 798000000;
+	set_rates();
 	screen_print_round(&diagnosis, &rounds, &time);
 	screen_print_round(&diagnosis, &rounds, &time);
 	fail_to_connect();
 	screen_print_round(&diagnosis, &rounds, &time);
 	screen_print_round(&diagnosis, &rounds, &time);
 	make_healthy();
+	set_rates();
 	screen_print_round(&diagnosis, &rounds, &time);
 	screen_print_summary(&plain, &rounds, NULL, 25000);
 	return (int)output_finish(&plain, STATUS_OK);
@@ -396,8 +402,7 @@ static int print_rounds(void)
 
 static void rounds_are_lines_and_changes_are_marked(void **state)
 {
-	static const char good[] = "09:05:07  ok      round trip in 0.214 ms; 812 MB/s to the "
-				   "server, 798 MB/s from it";
+	static const char good[] = "09:05:07  ok        0.214 ms     812.0 MB/s    798.0 MB/s";
 	static const char bad[] = "09:05:07  failed  Whether RDMA works is unknown: nothing is "
 				  "listening on this port; look at the other host.";
 	char wanted[2048];
@@ -405,6 +410,7 @@ static void rounds_are_lines_and_changes_are_marked(void **state)
 	(void)state;
 	run(print_rounds, NULL);
 	snprintf(wanted, sizeof(wanted),
+		"time      result  round trip  to the server       from it\n"
 		"%s\n%s\n%s  <-- changed\n%s\n%s  <-- changed\n"
 		"--- diagnosis of this host ---\n"
 		"5 rounds in 25.0 s: 3 ok, 2 failed, 2 changes\n"
