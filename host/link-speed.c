@@ -12,8 +12,7 @@
 /* A data rate below this fraction of the port's rate is too low. */
 #define GOOD_PART 0.5
 
-/* Software RDMA is limited by the CPU; the rate of its port is fictitious. */
-static bool is_software(const struct facts *facts)
+bool link_speed_is_software(const struct facts *facts)
 {
 	const char *driver = facts_value(facts, "driver");
 
@@ -75,7 +74,7 @@ double link_speed_of_data(const struct facts *ours, const struct facts *theirs)
 	double headers = infiniband ? HEADERS_INFINIBAND : HEADERS_ETHERNET;
 	double encoding = infiniband && (is_encoded(ours) || is_encoded(theirs)) ? 0.8 : 1;
 
-	if (is_software(ours) || is_software(theirs) || data == 0)
+	if (link_speed_is_software(ours) || link_speed_is_software(theirs) || data == 0)
 		return 0;
 	return port_rate(ours, theirs) * 1e6 * encoding * data / (data + headers);
 }
@@ -95,7 +94,7 @@ bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, do
 	char rates[80];
 
 	snprintf(rates, sizeof(rates), "%.1f MB/s to the server, %.1f MB/s from it", there, back);
-	if (is_software(ours) || is_software(theirs)) {
+	if (link_speed_is_software(ours) || link_speed_is_software(theirs)) {
 		snprintf(text, size, "%s (software RDMA: limited by the CPU, not the link)", rates);
 		return true;
 	}

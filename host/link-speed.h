@@ -19,6 +19,9 @@
 bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, double there,
 	double back, enum impairment *why, char *text, size_t size);
 
+/* True if the device is rdma_rxe or siw: the processor limits it, and its port's rate is fictitious. */
+bool link_speed_is_software(const struct facts *facts);
+
 /*
  * Returns the payload bytes per second that the link can carry: the rate of the slower port
  * ("rate") minus packet headers ("rdma mtu", "link layer"); 0 if unknown, as with software RDMA.

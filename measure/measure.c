@@ -10,6 +10,7 @@
 #include "base/explain.h"
 #include "base/json-document.h"
 #include "cli/startup.h"
+#include "host/link-speed.h"
 #include "measure/csv.h"
 #include "measure/measure.h"
 #include "measure/parameters.h"
@@ -230,6 +231,13 @@ static int prepare(struct measurement *measurement)
 }
 
 /* Fails before the tests if --expect is a percentage of an unknown link rate. */
+/* The rate of an end's link, in words. */
+static const char *link_rate(const struct facts *facts)
+{
+	return link_speed_is_software(facts) ? "which is software without a link rate"
+					     : facts_shown(facts, "rate");
+}
+
 static int check_expectation(struct measurement *measurement)
 {
 	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;
@@ -239,8 +247,8 @@ static int check_expectation(struct measurement *measurement)
 		return 0;
 	return failure_set(&measurement->threads.failure, FAILURE_IMPAIRED, PHASE_MEASUREMENT,
 		IMPAIRED_UNKNOWN, "--expect", "this host: %s, %s; the other host: %s, %s",
-		facts_shown(ours, "driver"), facts_shown(ours, "rate"),
-		facts_shown(theirs, "driver"), facts_shown(theirs, "rate"));
+		facts_shown(ours, "driver"), link_rate(ours), facts_shown(theirs, "driver"),
+		link_rate(theirs));
 }
 
 static int measure_all(struct measurement *measurement)

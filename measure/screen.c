@@ -246,9 +246,10 @@ void screen_print_best(const struct measurement *measurement)
 	char size[TABLE_SIZE], rate[40];
 
 	if (options->measure.latency) {
-		output_line(&measurement->output, "best median: %.2f us at size %s",
+		output_line(&measurement->output, "best median: %.2f us at size %s%s",
 			(double)measurement->lowest / 1000,
-			table_size(size, measurement->lowest_size));
+			table_size(size, measurement->lowest_size),
+			options->operation->fetches ? "" : ", half the round trip");
 		return;
 	}
 	measurement_rate_text(rate, sizeof(rate), options, measurement->best);

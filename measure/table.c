@@ -129,10 +129,16 @@ static void put_minimum(char cell[TABLE_CELL], const struct row *row)
 	table_latency(cell, (double)row->measured->latency->minimum);
 }
 
+/* Of too few operations, a high percentile is only the maximum. */
 static void put_percentile(char cell[TABLE_CELL], const struct row *row)
 {
-	table_latency(cell, (double)histogram_percentile(row->measured->latency,
-				    measurement_percentiles[row->percentile].part));
+	const struct histogram *latency = row->measured->latency;
+	double part = measurement_percentiles[row->percentile].part;
+
+	if (part > 0.5 && (double)latency->count * (1 - part) < 1 - 1e-9)
+		snprintf(cell, TABLE_CELL, "-");
+	else
+		table_latency(cell, (double)histogram_percentile(latency, part));
 }
 
 static void put_maximum(char cell[TABLE_CELL], const struct row *row)
@@ -293,13 +299,33 @@ void table_running_row(char line[TABLE_LINE], const struct options *options, uns
 	text_append(line, TABLE_LINE, "  %s", progress);
 }
 
+/* A bar of less than this share of the operations is joined with those after it. */
+#define SMALL_SHARE 0.001
+
+/* Like histogram_bar(), but consecutive bars of few operations are one. */
+static uint64_t joined_bar(const struct histogram *latency, size_t *at, uint64_t *from)
+{
+	uint64_t most = (uint64_t)(SMALL_SHARE * (double)latency->count), to, next;
+	uint64_t count = histogram_bar(latency, at, from, &to), sum = count;
+	size_t after = *at;
+
+	while (count > 0 && count <= most) {
+		count = histogram_bar(latency, &after, &next, &to);
+		if (count == 0 || count > most)
+			break;
+		sum += count;
+		*at = after;
+	}
+	return sum;
+}
+
 /* The most operations in one bar. */
 static uint64_t longest(const struct histogram *latency)
 {
-	uint64_t from, to, count, most = 1;
+	uint64_t from, count, most = 1;
 	size_t at = 0;
 
-	while ((count = histogram_bar(latency, &at, &from, &to)))
+	while ((count = joined_bar(latency, &at, &from)))
 		if (count > most)
 			most = count;
 	return most;
@@ -313,7 +339,7 @@ void table_bars_head(char line[TABLE_LINE])
 bool table_bar(
 	char line[TABLE_LINE], unsigned int columns, const struct histogram *latency, size_t *at)
 {
-	uint64_t from, to, count = histogram_bar(latency, at, &from, &to);
+	uint64_t from, count = joined_bar(latency, at, &from);
 	unsigned int used, room, size;
 
 	if (count == 0)

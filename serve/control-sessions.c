@@ -434,6 +434,13 @@ static void send_reason(struct control_session *session)
 	control_send_last(control, &message);
 }
 
+/* Prints a line of the transcript. These clients are many, and each leaves a line at its end. */
+static void step(const struct control_session *session, const char *peer, const char *text)
+{
+	if (session->settings->output->verbose)
+		client_log_step(session->log, peer, text);
+}
+
 /* Prints the line that a session leaves when its client simply disconnects. */
 static void report_end(const struct control_session *session)
 {
@@ -443,11 +450,8 @@ static void report_end(const struct control_session *session)
 		return;
 	snprintf(line, sizeof(line), "%s by %s in %s", kind_name(session), session->control.peer,
 		units_format_duration(duration, deadline_now() - session->start));
-	if (session->kind == HELLO_MEASUREMENT && session->tests.last.size > 0) {
-		session_tests_text(&session->tests, text);
-		text_append(line, sizeof(line), ": %s", text);
-	}
-	text_append(line, sizeof(line), ".");
+	session_tests_text(&session->tests, session->kind == HELLO_DIAGNOSIS, text);
+	text_append(line, sizeof(line), ": %s.", text);
 	output_result(session->settings->output, NULL, line);
 }
 
@@ -503,7 +507,7 @@ static void serve(void *argument)
 	operation_end_close(&session->operations);
 	report(session);
 	if (control->connected)
-		client_log_step(session->log, control->peer, "peer disconnected.");
+		step(session, control->peer, "peer disconnected.");
 }
 
 static void ended(void *about)
@@ -624,7 +628,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->listener = (struct worker_listener){.ended = ended, .about = session};
 	session->worker.stop_fd = -1;
 	address_port_text(peer, text);
-	client_log_step(session->log, text, "received connection request.");
+	step(session, text, "received connection request.");
 	if (start(session, request, theirs)) {
 		discard(session);
 		return REFUSAL_RESOURCES;

@@ -46,20 +46,30 @@ static void append_size(char text[SESSION_TESTS_TEXT], uint32_t bytes)
 		strspn(size, "0123456789") == strlen(size) ? " B" : "");
 }
 
-void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT])
+/* Writes which operation was tested how, and with which sizes. */
+static void put_operation(const struct session_tests *tests, char text[SESSION_TESTS_TEXT])
 {
-	bool latency = tests->last.kind == TEST_LATENCY;
-	char number[UNITS_TEXT];
-
 	snprintf(text, SESSION_TESTS_TEXT, "%s %s, ", tests->last.operation->word,
-		latency ? "latency" : "bandwidth");
+		tests->last.kind == TEST_LATENCY ? "latency" : "bandwidth");
 	append_size(text, tests->smallest);
 	if (tests->largest > tests->smallest) {
 		text_append(text, SESSION_TESTS_TEXT, " to ");
 		append_size(text, tests->largest);
 	}
+}
+
+void session_tests_text(
+	const struct session_tests *tests, bool diagnosis, char text[SESSION_TESTS_TEXT])
+{
+	bool latency = tests->last.kind == TEST_LATENCY;
+	char number[UNITS_TEXT];
+
+	*text = '\0';
+	if (tests->last.size > 0 && !diagnosis)
+		put_operation(tests, text);
 	if (tests->bytes > 0)
-		text_append(text, SESSION_TESTS_TEXT, ", %s", units_format(number, tests->bytes));
+		text_append(text, SESSION_TESTS_TEXT, "%s%s", *text ? ", " : "",
+			units_format(number, tests->bytes));
 	/* A peer may claim anything; beyond these limits, it is no measurement. */
 	if (!latency && tests->best >= 1 && tests->best < 1e18)
 		text_append(text, SESSION_TESTS_TEXT, ", best rate %s",
@@ -70,4 +80,6 @@ void session_tests_text(const struct session_tests *tests, char text[SESSION_TES
 	if (tests->wrong > 0)
 		text_append(text, SESSION_TESTS_TEXT, ", %s with wrong data",
 			units_format_count(number, tests->wrong));
+	if (*text == '\0')
+		text_append(text, SESSION_TESTS_TEXT, "no result");
 }

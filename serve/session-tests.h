@@ -23,9 +23,11 @@ void session_tests_add(struct session_tests *tests, const struct test_parameters
 
 /*
  * Writes what was measured: "WRITE bandwidth, 4K to 1M, 4.20 GB, best rate 1.23 GB/s", or "READ
- * latency, 8 B, 2.1 MB, best median 12.30 us". At least one test has been added.
+ * latency, 8 B, 2.1 MB, best median 12.30 us". Of a diagnosis, which tests many operations, only
+ * "4.20 GB, best rate 1.23 GB/s". If nothing is known, "no result".
  */
 #define SESSION_TESTS_TEXT 160
-void session_tests_text(const struct session_tests *tests, char text[SESSION_TESTS_TEXT]);
+void session_tests_text(
+	const struct session_tests *tests, bool diagnosis, char text[SESSION_TESTS_TEXT]);
 
 #endif

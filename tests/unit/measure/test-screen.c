@@ -129,7 +129,7 @@ static void a_latency_test_in_a_file(void **state)
 		"both ends:  rdma_rxe, 2.5 Gb/sec (1X SDR), RDMA MTU 4096, RoCE v2, poll event\n"
 		"size   minimum   median     90 %     99 %   99.9 %  99.99 %   maximum\n"
 		"   B        us       us       us       us       us       us        us\n"
-		"   8      0.10     0.40     0.40     0.40     0.50     0.50      0.50\n"
+		"   8      0.10     0.40     0.40     0.40        -        -      0.50\n"
 		"counters of this host: no errors; of the other host: no errors\n"
 		"best median: 7.30 us at size 8\n");
 }

@@ -178,15 +178,15 @@ static void a_short_run_has_no_intervals(void **state)
 	assert_string_equal(line, " 64K   32.8          -        -      500     10.00     1.00");
 }
 
-/* 1 to 1000 us, one sample each. */
-static struct measured latency_measured(void)
+/* 1 to 1000 us, as many operations each. */
+static struct measured latency_measured(uint64_t each)
 {
 	histogram_init(&latency);
-	for (uint64_t us = 1; us <= 1000; us++)
-		histogram_add(&latency, us * 1000);
+	for (uint64_t i = 0; i < 1000 * each; i++)
+		histogram_add(&latency, (1 + i / each) * 1000);
 	return (struct measured){
 		.parameters = {.kind = TEST_LATENCY, .size = 8, .queue_pairs = 1, .depth = 1},
-		.ours = {.operations = 1000, .bytes = 8000, .nanoseconds = 1},
+		.ours = {.operations = 1000 * each, .bytes = 8000 * each, .nanoseconds = 1},
 		.latency = &latency,
 	};
 }
@@ -194,7 +194,7 @@ static struct measured latency_measured(void)
 static void a_latency_row_has_its_percentiles(void **state)
 {
 	struct options options = options_of(UNIT_MB, true, true);
-	struct measured measured = latency_measured();
+	struct measured measured = latency_measured(10);
 	double minimum, median, p90, p99, p99_9, p99_99, maximum;
 	unsigned long bytes, operations;
 	char line[TABLE_LINE];
@@ -207,13 +207,48 @@ static void a_latency_row_has_its_percentiles(void **state)
 				 &median, &p90, &p99, &p99_9, &p99_99, &maximum, &operations),
 		9);
 	assert_int_equal(bytes, 8);
-	assert_int_equal(operations, 1000);
+	assert_int_equal(operations, 10000);
 	assert_true(minimum == 1 && maximum == 1000);
 	assert_true(median > 498 && median < 502);
 	assert_true(p90 > 897 && p90 < 903);
 	assert_true(p99 > 987 && p99 < 993);
 	assert_true(p99_9 > 996 && p99_9 < 1001);
 	assert_true(p99_99 > 997 && p99_99 <= 1000);
+}
+
+/* Of 9,000 operations, the slowest one in 10,000 is unknown. */
+static void a_high_percentile_needs_enough_operations(void **state)
+{
+	struct options options = options_of(UNIT_MB, true, true);
+	struct measured measured = latency_measured(9);
+	char line[TABLE_LINE];
+
+	(void)state;
+	assert_true(table_row(line, &options, TABLE_COLUMNS, &measured, 0));
+	assert_non_null(strstr(line, "        -   1000.00    9000"));
+}
+
+/* Rare latencies, of one operation in 10,000 each, share a bar. */
+static void bars_of_few_operations_are_joined(void **state)
+{
+	static const uint64_t rare[] = {700, 1000, 2000, 5000, 90000};
+	struct measured measured = {.latency = &latency};
+	char line[TABLE_LINE];
+	size_t at = 0;
+
+	(void)state;
+	histogram_init(&latency);
+	for (int i = 0; i < 10000; i++)
+		histogram_add(&latency, 10000);
+	for (size_t i = 0; i < COUNT(rare); i++)
+		histogram_add(&latency, rare[i]);
+	assert_true(table_bar(line, 60, measured.latency, &at));
+	assert_string_equal(line, "      0.64 us         4    0.04 %");
+	assert_true(table_bar(line, 60, measured.latency, &at));
+	assert_non_null(strstr(line, " 10000   99.95 %"));
+	assert_true(table_bar(line, 60, measured.latency, &at));
+	assert_non_null(strstr(line, " 1    0.01 %"));
+	assert_false(table_bar(line, 60, measured.latency, &at));
 }
 
 /* 100 ms and more, as over a bad link: the columns stay, without a fraction. */
@@ -225,7 +260,7 @@ static void large_latencies_keep_their_columns(void **state)
 	} cases[] = {{0, "0.00"}, {1234567, "1234.57"}, {99999994, "99999.99"},
 		{99999995, "100000"}, {100000000, "100000"}, {99999999000, "99999999"}};
 	struct options options = options_of(UNIT_MB, true, true);
-	struct measured measured = latency_measured();
+	struct measured measured = latency_measured(10);
 	char line[TABLE_LINE], cell[TABLE_CELL];
 
 	(void)state;
@@ -238,7 +273,7 @@ static void large_latencies_keep_their_columns(void **state)
 		histogram_add(&latency, i < 500 ? 12340 : 99999999000);
 	assert_true(table_row(line, &options, TABLE_COLUMNS, &measured, 0));
 	assert_int_equal(strlen(line), 4 + 10 + 5 * 9 + 10 + 8);
-	assert_string_equal(line + strlen(line) - 18, "  99999999    1000");
+	assert_string_equal(line + strlen(line) - 18, "  99999999   10000");
 	assert_memory_equal(line, "   8     12.34    12.3", 22);
 }
 
@@ -268,7 +303,7 @@ static void tables_fit_all_widths(void **state)
 	for (unsigned int columns = TABLE_COLUMNS_MIN; columns <= TABLE_COLUMNS; columns++)
 		for (unsigned int kind = 0; kind < 8; kind++) {
 			struct options options = options_of(UNIT_MB, kind & 1, kind & 2);
-			struct measured measured = kind & 1 ? latency_measured() : bandwidth;
+			struct measured measured = kind & 1 ? latency_measured(10) : bandwidth;
 
 			options.measure.bidirectional = kind == 4 || kind == 6;
 			for (unsigned int i = 0; table_head(line, &options, columns, i); i++)
@@ -291,7 +326,7 @@ static void a_running_row_has_no_cpu_time(void **state)
 	(void)state;
 	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
 	assert_string_equal(line, " 64K   32.8     30.0     40.0        500  0.7 of 2.0 s");
-	measured = latency_measured();
+	measured = latency_measured(10);
 	options = options_of(UNIT_MB, true, false);
 	table_running_row(line, &options, 60, &measured, "17 of 1000");
 	assert_int_equal(strncmp(line, "   8      1.00 ", 15), 0);
@@ -305,7 +340,7 @@ static void a_histogram_counts_all_operations(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(widths); i++) {
-		struct measured measured = latency_measured();
+		struct measured measured = latency_measured(10);
 		unsigned long operations, all = 0, most = 0;
 		char line[TABLE_LINE];
 		double from, part, parts = 0;
@@ -328,7 +363,7 @@ static void a_histogram_counts_all_operations(void **state)
 			all += operations;
 			parts += part;
 		}
-		assert_int_equal(all, 1000);
+		assert_int_equal(all, 10000);
 		assert_true(parts > 99.9 && parts < 100.1);
 		assert_int_equal(longest, widths[i]);
 		for (size_t bar = 0; bar < count; bar++) {
@@ -388,6 +423,8 @@ int main(void)
 		cmocka_unit_test(large_latencies_keep_their_columns),
 		cmocka_unit_test(tables_fit_all_widths),
 		cmocka_unit_test(a_running_row_has_no_cpu_time),
+		cmocka_unit_test(a_high_percentile_needs_enough_operations),
+		cmocka_unit_test(bars_of_few_operations_are_joined),
 		cmocka_unit_test(a_histogram_counts_all_operations),
 		cmocka_unit_test(an_empty_histogram_has_no_bars),
 		cmocka_unit_test(rows_fit_any_numbers),

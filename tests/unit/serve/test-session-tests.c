@@ -16,7 +16,7 @@ static void assert_text(const struct session_tests *tests, const char *wanted)
 {
 	char text[SESSION_TESTS_TEXT];
 
-	session_tests_text(tests, text);
+	session_tests_text(tests, false, text);
 	assert_string_equal(text, wanted);
 }
 
@@ -63,6 +63,22 @@ static void a_client_that_sends_no_result(void **state)
 	assert_text(&tests, "READ bandwidth, 100 B");
 }
 
+static void a_diagnosis_has_no_single_operation(void **state)
+{
+	struct test_parameters parameters = test_of(TEST_BANDWIDTH, false, 65536);
+	const struct test_result result = {
+		.operations = 10, .bytes = 3000000000, .nanoseconds = 1000000000};
+	struct session_tests tests = {0};
+	char text[SESSION_TESTS_TEXT];
+
+	(void)state;
+	session_tests_text(&tests, true, text);
+	assert_string_equal(text, "no result");
+	session_tests_add(&tests, &parameters, &nothing, &result);
+	session_tests_text(&tests, true, text);
+	assert_string_equal(text, "3.00 GB, best rate 3.00 GB/s");
+}
+
 static void wrong_data_and_impossible_claims(void **state)
 {
 	struct test_parameters parameters = test_of(TEST_BANDWIDTH, false, UINT32_MAX);
@@ -87,6 +103,7 @@ int main(void)
 		cmocka_unit_test(bandwidth_has_sizes_bytes_and_best_rate),
 		cmocka_unit_test(latency_has_the_best_median),
 		cmocka_unit_test(a_client_that_sends_no_result),
+		cmocka_unit_test(a_diagnosis_has_no_single_operation),
 		cmocka_unit_test(wrong_data_and_impossible_claims),
 	};
 
