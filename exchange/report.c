@@ -177,15 +177,27 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 			units_format_duration(part, checked));
 }
 
-#define FILES_TEXT (2 * UNITS_TEXT + 16)
+/* How much a summary says was transferred. */
+#define AMOUNT_TEXT (2 * UNITS_TEXT + 16)
 
-/* What a tree consists of: " (5,000 files, 2.10 GB)". */
-static void format_files(char text[FILES_TEXT], const struct report_stream *stream)
+/* What a tree consists of: " (5,000 files, 2.10 GB)". Its names would only add to the bytes. */
+static void format_files(char text[AMOUNT_TEXT], const struct report_stream *stream)
 {
 	char files[UNITS_TEXT], contents[UNITS_TEXT];
 
-	snprintf(text, FILES_TEXT, " (%s file%s, %s)", units_format_count(files, stream->files),
+	snprintf(text, AMOUNT_TEXT, " (%s file%s, %s)", units_format_count(files, stream->files),
 		stream->files == 1 ? "" : "s", units_format(contents, stream->contents));
+}
+
+/* The bytes of a stream: ": 2,100,000,000 bytes (2.10 GB)". */
+static void format_bytes(char text[AMOUNT_TEXT], const struct report_stream *stream)
+{
+	char count[UNITS_TEXT], short_form[UNITS_TEXT];
+
+	snprintf(text, AMOUNT_TEXT, ": %s byte%s", units_format_count(count, stream->bytes),
+		stream->bytes == 1 ? "" : "s");
+	if (stream->bytes >= 1000)
+		text_append(text, AMOUNT_TEXT, " (%s)", units_format(short_form, stream->bytes));
 }
 
 int report_summary(char *text, size_t size, const struct report *report, bool sent)
@@ -196,10 +208,10 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			   : sent              ? "sent"
 			   : stream->discarded ? "discarded"
 					       : "received";
-	char part[UNITS_TEXT], count[UNITS_TEXT], moved[UNITS_TEXT + 3] = "",
-								     rate[UNITS_TEXT + 2] = "";
+	char part[UNITS_TEXT], count[UNITS_TEXT], rate[UNITS_TEXT + 2] = "";
 	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
-	char resumed[48 + UNITS_TEXT], more[40] = "", files[FILES_TEXT] = "";
+	char resumed[48 + UNITS_TEXT], more[40] = "", files[AMOUNT_TEXT] = "",
+				       bytes[AMOUNT_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
 	double bytes_per_second = rate_of(report, stream);
 	const char *shown = stream->path ? stream->path : stream->target;
@@ -212,8 +224,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			units_format_count(part, stream->entries - 1));
 	if (stream->entries > 0 && stream->complete)
 		format_files(files, stream);
-	if (stream->bytes >= 1000 && !*files)
-		snprintf(moved, sizeof(moved), " (%s)", units_format(part, stream->bytes));
+	else
+		format_bytes(bytes, stream);
 	if (bytes_per_second >= 0)
 		snprintf(rate, sizeof(rate), ", %s",
 			units_format_rate(part, (uint64_t)bytes_per_second));
@@ -232,9 +244,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			sent ? "at" : "from", report->peer ? report->peer : "the peer",
 			units_format_count(count, stream->from), stream->from == 1 ? "" : "s", end);
 	format_resumed(resumed, sizeof(resumed), stream);
-	return snprintf(text, size, "%s %s%s%s %s %s: %s byte%s%s%s%s in %s%s%s, %s", verb, path,
-		more, files, sent ? "to" : "from", report->peer ? report->peer : "the peer",
-		units_format_count(count, stream->bytes), stream->bytes == 1 ? "" : "s", moved,
+	return snprintf(text, size, "%s %s%s%s %s %s%s%s%s in %s%s%s, %s", verb, path, more, files,
+		sent ? "to" : "from", report->peer ? report->peer : "the peer", bytes,
 		mode ? " by " : "", mode ? mode->operation : "",
 		units_format_duration(part, (int64_t)(moving_seconds(report, stream) * 1000)), rate,
 		resumed, end);
@@ -281,7 +292,8 @@ struct progress_state connection_progress(struct connection *connection)
 {
 	bool in = receives_stream(connection);
 	bool out = !source_is_text(connection->source) || !in;
-	struct tree_state tree = source_tree(connection->source);
+	uint64_t sent = atomic_load(&connection->sent_bytes);
+	struct tree_state tree = source_tree(connection->source, sent);
 	struct progress_state state = {.checking = atomic_load(&connection->checking)};
 
 	/* It is set before `checking` becomes false. */
@@ -289,7 +301,7 @@ struct progress_state connection_progress(struct connection *connection)
 	state.began = atomic_load(&connection->data_began);
 
 	if (out) {
-		state.moved = atomic_load(&connection->sent_bytes);
+		state.moved = sent;
 		add_stream(&state, source_size(connection->source), &tree);
 	}
 	if (in || source_is_text(connection->source)) {
@@ -395,7 +407,7 @@ static void count_files(struct report_stream *stream, struct tree_state tree)
 
 static void find_trees(struct connection *connection, struct report *report)
 {
-	count_files(&report->sent, source_tree(connection->source));
+	count_files(&report->sent, source_tree(connection->source, UINT64_MAX));
 	if (connection->sink)
 		count_files(&report->received, sink_tree(connection->sink));
 }

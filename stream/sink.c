@@ -501,7 +501,7 @@ unsigned long sink_entries(const struct sink *sink)
 
 struct tree_state sink_tree(struct sink *sink)
 {
-	return tree_progress_state(&sink->tree_progress);
+	return tree_progress_state(&sink->tree_progress, UINT64_MAX);
 }
 
 const char *sink_path(const struct sink *sink)

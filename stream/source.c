@@ -272,9 +272,9 @@ const char *source_name(const struct source *source)
 	return source->name;
 }
 
-struct tree_state source_tree(struct source *source)
+struct tree_state source_tree(struct source *source, uint64_t moved)
 {
-	return tree_progress_state(&source->tree_progress);
+	return tree_progress_state(&source->tree_progress, moved);
 }
 
 const struct pace *source_pace(const struct source *source)

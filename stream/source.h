@@ -65,8 +65,11 @@ uint64_t source_storage(const struct source *source);
 /* The base name of the file, or of the first file or folder of a tree; "" if there is none. */
 const char *source_name(const struct source *source);
 
-/* Of a tree, what it consists of and which file is being read; otherwise 0. Any thread. */
-struct tree_state source_tree(struct source *source);
+/*
+ * Of a tree, what it consists of and which file the transfer reaches with this byte of the stream
+ * (tree_progress_state()); otherwise 0. Any thread.
+ */
+struct tree_state source_tree(struct source *source, uint64_t moved);
 
 /* What the threads spend their time on. Any thread. */
 const struct pace *source_pace(const struct source *source);

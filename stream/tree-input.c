@@ -67,6 +67,7 @@ struct tree_input {
 	size_t pending_size, pending_used;
 	struct entry *entry; /* whose contents follow, or NULL */
 	uint64_t used;       /* bytes of the contents so far */
+	uint64_t produced;   /* bytes of the stream */
 
 	struct root roots[];
 };
@@ -467,7 +468,7 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 		return result;
 	if (entry->kind == WALK_FILE || entry->kind == WALK_LINK)
 		tree_progress_count(input->progress, entry->path,
-			entry->kind == WALK_FILE ? entry->header.size : 0);
+			entry->kind == WALK_FILE ? entry->header.size : 0, input->produced);
 	send_header(input, &entry->header, entry->sent);
 	input->entry = entry;
 	input->used = 0;
@@ -516,6 +517,8 @@ ssize_t tree_input_read(
 	ssize_t got = 1;
 
 	while (used < size && got > 0) {
+		size_t before = used;
+
 		if (input->pending_used < input->pending_size) {
 			used += take_pending(input, bytes + used, size - used);
 		} else if (input->entry) {
@@ -525,6 +528,7 @@ ssize_t tree_input_read(
 		} else {
 			got = next_entry(input, stop_fd, why);
 		}
+		input->produced += used - before;
 	}
 	return got < 0 ? got : (ssize_t)used;
 }

@@ -431,7 +431,7 @@ static int take_file(struct tree_output *output, char *why)
 	bool small = start_item(output);
 	int error;
 
-	tree_progress_count(output->progress, output->path, output->entry.size);
+	tree_progress_count(output->progress, output->path, output->entry.size, 0);
 	if (!small) {
 		error = start_file(output, why);
 		if (error)
@@ -505,7 +505,7 @@ static int begin_entry(struct tree_output *output, char *why)
 	case TREE_LEAVE:
 		return leave_folder(output, why);
 	case TREE_LINK:
-		tree_progress_count(output->progress, output->path, 0);
+		tree_progress_count(output->progress, output->path, 0, 0);
 		output->part = PART_TARGET;
 		return 0;
 	case TREE_FILE:

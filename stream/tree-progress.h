@@ -14,14 +14,23 @@
 struct tree_state {
 	uint64_t total;                /* bytes of the stream; 0: unknown */
 	uint64_t files;                /* in the stream; 0: unknown, or none */
-	uint64_t file;                 /* the number of files that have begun */
+	uint64_t file;                 /* the number of files that the transfer has reached */
 	uint64_t bytes;                /* the size of these files */
 	char name[PROGRESS_NAME_SIZE]; /* the end of the path of the last one: any bytes */
 };
 
+/* Files that are read, but that the transfer has not reached: the oldest ones and the last. */
+#define TREE_MARKS 8
+
 struct tree_progress {
 	pthread_mutex_t lock;
-	struct tree_state state;
+	struct tree_state state; /* without the marks */
+	struct tree_mark {
+		uint64_t at; /* where it begins in the stream */
+		uint64_t file, bytes;
+		char name[PROGRESS_NAME_SIZE];
+	} marks[TREE_MARKS]; /* the oldest first */
+	unsigned int count;
 };
 
 #define TREE_PROGRESS_INITIAL \
@@ -32,10 +41,18 @@ struct tree_progress {
 /* Sets what the stream consists of; 0: unknown. NULL is allowed here and in the next function. */
 void tree_progress_plan(struct tree_progress *progress, uint64_t total, uint64_t files);
 
-/* Counts a file or, with size 0, a symbolic link that begins now. */
-void tree_progress_count(struct tree_progress *progress, const char *path, uint64_t size);
+/*
+ * Counts a file or, with size 0, a symbolic link that begins at this byte of the stream. Files are
+ * counted in the order of the stream.
+ */
+void tree_progress_count(
+	struct tree_progress *progress, const char *path, uint64_t size, uint64_t at);
 
-/* Returns a copy. */
-struct tree_state tree_progress_state(struct tree_progress *progress);
+/*
+ * Returns the state when so many bytes of the stream have moved; UINT64_MAX: all that have begun.
+ * Of many small files that are read ahead, not each is remembered, so an earlier one may be the
+ * current one. `moved` never decreases.
+ */
+struct tree_state tree_progress_state(struct tree_progress *progress, uint64_t moved);
 
 #endif

@@ -340,36 +340,36 @@ static const struct {
 	{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, false, false,
 		 NULL, NULL, 0},
 		false, 2.51, "in/big.iso",
-		"209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
+		": 209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
 	{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL, NULL, 0},
 		false, 0.25, "data",
-		"1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
+		": 1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
 	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL, NULL, 0}, false, 0,
-		"data", "1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
+		"data", ": 1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
 	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL, NULL, 0}, true, 0,
-		"data", "1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
+		"data", ": 1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
 	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, false, false, NULL, NULL,
 		 0},
-		false, NAN, "a\\xff\\x0a\xc3\xb6", "0 bytes by WRITE in 0 ms, incomplete"},
+		false, NAN, "a\\xff\\x0a\xc3\xb6", ": 0 bytes by WRITE in 0 ms, incomplete"},
 	{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false, NULL, NULL,
 		 0},
 		false, 0, "in/a and 2 more (5,000 files, 2.10 GB)",
-		"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+		" by WRITE in 0 ms, verified, XXH3 " HASH},
 	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0, false, false, NULL, NULL, 0}, false,
-		0, "in/a (1 file, 4 B)", "5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+		0, "in/a (1 file, 4 B)", " by WRITE in 0 ms, verified, XXH3 " HASH},
 	{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, false, false, NULL, NULL, 0},
 		false, 2.0, "in/a (0 files, 0 B)",
-		"2,400,000 bytes by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
+		" by WRITE in 2.0 s, 1.2 MB/s, verified, XXH3 " HASH},
 	{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0, false, false, NULL, NULL, 0},
 		false, 0, "a and 2,999 more (3,000 files, 4 B)",
-		"5 bytes by WRITE in 0 ms, verified, XXH3 " HASH},
+		" by WRITE in 0 ms, verified, XXH3 " HASH},
 	/* An incomplete tree may have sent fewer files than were read. */
 	{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0, false, false, NULL, NULL, 0},
 		false, 2.0, "in/a and 1 more",
-		"2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
+		": 2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
 	{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL, NULL, 0},
 		false, 1e6, "data",
-		"18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
+		": 18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
 		"incomplete"},
 };
 
@@ -388,7 +388,7 @@ static void prints_summary_lines(void **state)
 
 			*(sent ? &report.sent : &report.received) = summaries[i].stream;
 			length = report_summary(text, sizeof(text), &report, sent);
-			snprintf(expected, sizeof(expected), "%s %s %s 192.0.2.1:7471: %s",
+			snprintf(expected, sizeof(expected), "%s %s %s 192.0.2.1:7471%s",
 				sent ? "sent" : "received", summaries[i].path, sent ? "to" : "from",
 				summaries[i].text);
 			assert_string_equal(text, expected);
