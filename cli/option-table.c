@@ -395,6 +395,8 @@ const struct option_row option_rows[] = {
 		"a size from 1 to 16M, or an ascending range, such as 2..8M"},
 	{CLIENT, 0, "source", "ADDRESS", "connect from this local address", take_host,
 		FIELD(source), 0, 0, "an address or a host name without a port"},
+	{BANDWIDTH, 0, "srq", NULL, "share the receives of all queue pairs", take_flag,
+		FIELD(measure.shares)},
 	{BANDWIDTH, 0, "threads", "N", "run N threads, one connection each; default 1", take_number,
 		FIELD(measure.threads), 1, OPTIONS_THREADS_MAX},
 	{EXCHANGE | MEASUREMENTS, 0, "timeout", "SECONDS",

@@ -88,6 +88,7 @@ struct options_measure {
 	uint32_t inline_below;      /* operations of fewer bytes are inline; 0: the default */
 	uint32_t signal_every;      /* operations for one completion; 0: those of one call */
 	uint32_t gathers;           /* pieces of an operation's local data; 0: one */
+	bool shares;                /* the queue pairs share their receives */
 	bool bidirectional, verify, histogram;
 	const char *plot; /* a picture; NULL: none */
 	bool csv;         /* print comma-separated values instead of text */
@@ -96,6 +97,12 @@ struct options_measure {
 	double expect; /* bytes per second, or a fraction of the link rate; 0: none */
 	bool expect_percent;
 };
+
+/*
+ * Receives that a connection needs for one operation in flight on each of its queue pairs, if they
+ * share them: 17 for each, and twice a reserve of 25 (share_receives() in control/control.c).
+ */
+#define OPTIONS_SHARED_RECEIVES(queue_pairs) (17 * (uint64_t)(queue_pairs) + 50)
 
 /* The most threads that read or write one file. */
 #define OPTIONS_WORKERS_MAX 64

@@ -651,6 +651,18 @@ static enum options_result check_requests(struct options *options)
 	if (options->operation->atomic && measure->gathers)
 		return options_wrong(options, "--sge cannot be combined with %s: it is one piece",
 			options->operation->name);
+	if (measure->shares && !options->operation->receives)
+		return options_wrong(options,
+			"--srq cannot be combined with %s: it uses up no receives",
+			options->operation->name);
+	if (measure->shares && measure->verify && !options->operation->immediate &&
+		measure->largest >
+			COMMAND_REGION_MAX / OPTIONS_SHARED_RECEIVES(measure->queue_pairs))
+		return options_wrong(options,
+			"--size must be at most %" PRIu64 " with --srq, --verify and --qps %" PRIu32
+			", not '%" PRIu64 "'",
+			COMMAND_REGION_MAX / OPTIONS_SHARED_RECEIVES(measure->queue_pairs),
+			measure->queue_pairs, measure->largest);
 	if (measure->gathers > measure->smallest)
 		return options_wrong(options,
 			"--sge must be at most --size, %" PRIu64 ", not '%" PRIu32 "'",

@@ -33,7 +33,8 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 		.flags = HELLO_ANSWERS | HELLO_EXPLAINED |
 			 (request->bandwidth ? HELLO_BANDWIDTH : 0) |
 			 (request->worker ? HELLO_WORKER : 0) |
-			 (request->receives ? HELLO_RECEIVES : 0),
+			 (request->receives ? HELLO_RECEIVES : 0) |
+			 (request->shares ? HELLO_SHARES : 0),
 	};
 
 	control_init(control, channel, id, rdma_get_peer_addr(id), request->secret, SECRET_CLIENT);
@@ -43,6 +44,7 @@ int control_client_prepare(void *user, struct rdma_event_channel *channel, struc
 		control->ordering = request->ordering;
 	control->inline_max = request->inline_max;
 	control->gathers = request->gathers;
+	control->shares = request->shares;
 	if (request->receives)
 		control->receives = request->depth + CONTROL_RECEIVES_BESIDES;
 	if (control_prepare(control, request->queue_pairs, request->depth)) {

@@ -22,6 +22,7 @@ struct control_request {
 	bool receives;               /* the measured operations use up receives */
 	uint32_t inline_max;         /* bytes of inline data; 0: the default */
 	uint32_t gathers;            /* pieces of an operation's local memory; 0: one */
+	bool shares;                 /* the operations' queue pairs share their receives */
 	enum ordering ordering;      /* of a bandwidth test's data; all other data is ordered */
 	uint8_t reads;               /* RDMA READs in flight, in either direction */
 	const struct secret *secret; /* owned by the caller; NULL: none */

@@ -126,6 +126,10 @@ static int post_receives(
 
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth)
 {
+	if (control->shares) {
+		control->sharing = queue_pairs;
+		queue_pairs += 2;
+	}
 	control->kept_max = queue_pairs * (CONTROL_RECEIVES + control->receives);
 	control->kept = calloc(control->kept_max, sizeof(*control->kept));
 	if (!control->kept)
@@ -157,13 +161,36 @@ uint8_t *control_notices(const struct control *control, const struct queue_pair 
 	return control->messages.start + NOTICES_OFFSET + pair->index * PAIR_NOTICES;
 }
 
+/*
+ * Creates the shared receive queue. Each queue pair may use as many of its receives as it would
+ * have of its own (measure/receives.c).
+ */
+static int share_receives(struct control *control)
+{
+	int error = shared_receives_create(&control->shared, control->endpoint.pd,
+		control->sharing * control->receives, CONTROL_RECEIVES + control->receives);
+
+	if (error)
+		return failure_set(&control->failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, -error,
+			"ibv_create_srq",
+			"cannot create a shared receive queue: %s; requested %u receives, the "
+			"device allows %d",
+			strerror(-error), control->shared.count,
+			control->device.attributes.max_srq_wr);
+	control->endpoint.shared = &control->shared;
+	return 0;
+}
+
 struct queue_pair *control_add_queue_pair(struct control *control)
 {
-	struct queue_pair *pair = endpoint_add_queue_pair(&control->endpoint, &control->failure);
+	struct queue_pair *pair;
 	size_t offset;
 
-	if (!pair)
+	if (control->shares && !control->shared.srq && share_receives(control))
 		return NULL;
+	pair = endpoint_add_queue_pair(&control->endpoint, &control->failure);
+	if (!pair || control->shares)
+		return pair;
 	offset = NOTICES_OFFSET + pair->index * PAIR_NOTICES +
 		 (size_t)CONTROL_NOTICE_SIZE * CONTROL_NOTICES;
 	return post_receives(control, pair, offset, CONTROL_NOTICE_SIZE) ? NULL : pair;
@@ -542,6 +569,10 @@ static int release(struct control *control, struct queue_pair *pair, uint64_t sl
 
 int control_release(struct control *control, const struct completion *completion)
 {
+	if (completion->shared) {
+		shared_receives_release(&control->shared, completion->number);
+		return 0;
+	}
 	return release(control, completion->pair, completion->number);
 }
 
@@ -693,6 +724,7 @@ void control_close(struct control *control)
 	if (control->id->qp)
 		endpoint_drain(&control->endpoint, control->device.channel, deadline_in(DRAIN_MS));
 	endpoint_close_queues(&control->endpoint);
+	shared_receives_destroy(&control->shared);
 	region_free(&control->offered);
 	region_free(&control->private);
 	region_free(&control->messages);

@@ -35,6 +35,7 @@
 #include "verbs/device.h"
 #include "verbs/endpoint.h"
 #include "verbs/memory.h"
+#include "verbs/shared-receives.h"
 
 /* Receives posted per queue pair: commands and replies on the first, test notices on all. */
 #define CONTROL_RECEIVES 8
@@ -87,7 +88,10 @@ struct control {
 	uint32_t receives;   /* of a test, per queue pair; set before control_prepare() */
 	uint32_t inline_max; /* bytes of inline data, 0: by default; set before control_prepare() */
 	uint32_t gathers; /* pieces of a request's memory, 0: one; set before control_prepare() */
-	bool retired;     /* they are posted; the first CONTROL_RECEIVES are not posted again */
+	bool shares; /* the other queue pairs share their receives; set before control_prepare() */
+	uint32_t sharing; /* how many they are */
+	struct shared_receives shared;
+	bool retired; /* they are posted; the first CONTROL_RECEIVES are not posted again */
 	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
 	bool heard;              /* received a message */
 	uint64_t held_slot;
@@ -117,9 +121,10 @@ void control_init(struct control *control, struct rdma_event_channel *events, st
 
 /*
  * Creates the memory and an endpoint with capacity for this many queue pairs and `depth` operations
- * on each, and posts the receives. With a secret, `offered` and `private` are registered later, by
- * control_register(). Returns 0, or -1 with the failure recorded, like all functions below.
- * rdma_create_qp(3), ibv_reg_mr(3).
+ * on each, and posts the receives. If they share receives, the connection's own is one more, and
+ * the queues have room for the receives of another two. With a secret, `offered` and `private` are
+ * registered later, by control_register(). Returns 0, or -1 with the failure recorded, like all
+ * functions below. rdma_create_qp(3), ibv_reg_mr(3).
  */
 int control_prepare(struct control *control, uint32_t queue_pairs, uint32_t depth);
 

@@ -242,12 +242,16 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 /* Takes an operation that used up a receive, or a message in between. */
 static int take_arrival(struct perf_test *test, const struct completion *completion)
 {
-	struct test_queue_pair *queue_pair = &test->queue_pairs[completion->pair->index];
 	int taken = receives_take(test, completion);
+	struct test_queue_pair *queue_pair;
 	const uint8_t *data = completion->data;
 
 	if (taken <= 0)
 		return taken;
+	queue_pair = perf_test_queue_pair(test, completion->pair);
+	if (queue_pair->received - queue_pair->served >= test_parameters_window(&test->parameters))
+		return failure_protocol(&test->control->failure, "permission",
+			"the peer sent more operations than it was permitted");
 	if (test->parameters.operation->immediate)
 		data = test->control->offered.start +
 		       perf_test_offset(test, queue_pair, queue_pair->received);
@@ -259,7 +263,7 @@ static int take_arrival(struct perf_test *test, const struct completion *complet
 
 static int take_receive(struct perf_test *test, const struct completion *completion)
 {
-	struct test_queue_pair *queue_pair = &test->queue_pairs[completion->pair->index];
+	struct test_queue_pair *queue_pair = perf_test_queue_pair(test, completion->pair);
 	struct notice notice;
 	int received = perf_test_take_receive(test, completion, &notice);
 
@@ -289,7 +293,7 @@ static int take(struct perf_test *test, const struct completion *completion)
 		control_completion_failed(test->control, completion);
 	else if (completion->kind == CONTROL_OPERATION || completion->sends > 1)
 		/* A message also completes the unsignaled operations before it. */
-		take_operations(test, &test->queue_pairs[completion->pair->index],
+		take_operations(test, perf_test_queue_pair(test, completion->pair),
 			completion->sends - (completion->kind != CONTROL_OPERATION));
 	return 0;
 }
@@ -381,7 +385,7 @@ int bandwidth_run(struct perf_test *test)
 	test->batch = batch_of(&test->parameters);
 	test->started = !test->server;
 	for (;;) {
-		int done = 0, taken;
+		int done = 0, taken, refilled;
 
 		if (test->started && (receives_use_up(test) || (done = do_work(test)) < 0))
 			return -1;
@@ -392,9 +396,10 @@ int bandwidth_run(struct perf_test *test)
 		if (is_over(test))
 			return 0;
 		taken = take_completions(test);
-		if (taken < 0)
+		refilled = receives_refill(test);
+		if (taken < 0 || refilled < 0)
 			return -1;
-		if (done + taken > 0) {
+		if (done + taken + refilled > 0) {
 			deadline = 0;
 			continue;
 		}

@@ -213,20 +213,31 @@ static int check_result(struct measurement *measurement)
 		IMPAIRED_EXPECTED, "--expect", "%s of %s", got, least);
 }
 
+/* Reads the facts of both ends. */
+static int read_facts(struct measurement *measurement)
+{
+	struct control *control = &measurement->threads.members[0].control;
+
+	if (control_client_facts(
+		    control, &measurement->theirs, deadline_in(measurement->options->timeout)))
+		return test_threads_failed(&measurement->threads, control);
+	control_facts(control, &measurement->ours);
+	return 0;
+}
+
 /* Connects, and reads the facts and counters of both ends. */
 static int prepare(struct measurement *measurement)
 {
 	struct test_threads *threads = &measurement->threads;
-	struct control *control = &threads->members[0].control;
 
 	if (test_threads_connect(threads))
 		return -1;
-	if (test_threads_prepare(threads))
+	/* An older server would create other queue pairs. */
+	if (measurement->options->measure.shares &&
+		(read_facts(measurement) || support_check(measurement)))
 		return -1;
-	if (control_client_facts(
-		    control, &measurement->theirs, deadline_in(measurement->options->timeout)))
-		return test_threads_failed(threads, control);
-	control_facts(control, &measurement->ours);
+	if (test_threads_prepare(threads) || read_facts(measurement))
+		return -1;
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 

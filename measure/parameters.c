@@ -19,7 +19,7 @@
 #define DEPTH_LATENCY 64
 
 /* The depth of tests of this size that fills the link. */
-static uint32_t depth_of(const struct options *options, uint64_t size)
+static uint32_t filling_depth(const struct options *options, uint64_t size)
 {
 	uint64_t fitting = DEPTH_BYTES / size;
 
@@ -30,6 +30,34 @@ static uint32_t depth_of(const struct options *options, uint64_t size)
 	if (fitting > DEPTH_MAX)
 		return DEPTH_MAX;
 	return fitting < DEPTH_MIN ? DEPTH_MIN : (uint32_t)fitting;
+}
+
+/*
+ * The memory of all receives of a verified test, if each keeps its data: of each queue pair, where
+ * commands may arrive as well, or, if they share them, as many as share_receives() in
+ * control/control.c has.
+ */
+static uint64_t kept_memory(const struct options *options, uint32_t depth)
+{
+	const struct options_measure *measure = &options->measure;
+	uint64_t least = measure->shares ? CONTROL_NOTICE_SIZE : COMMAND_MAX;
+	uint64_t size = measure->largest > least ? measure->largest : least;
+	uint64_t each = receives_count(depth);
+
+	return size * (each * measure->queue_pairs +
+			      (measure->shares ? 2 * (CONTROL_RECEIVES + each) : 0));
+}
+
+/* The same, or less, if otherwise shared receives would not have room for verified data. */
+static uint32_t depth_of(const struct options *options, uint64_t size)
+{
+	uint32_t depth = filling_depth(options, size);
+	bool keeps = options->measure.shares && options->measure.verify &&
+		     !options->operation->immediate;
+
+	while (keeps && depth > 1 && kept_memory(options, depth) > COMMAND_REGION_MAX)
+		depth /= 2;
+	return depth;
 }
 
 uint32_t parameters_depth_max(const struct options *options)
@@ -44,8 +72,7 @@ uint32_t parameters_depth_max(const struct options *options)
 static size_t receives_memory(const struct options *options)
 {
 	const struct options_measure *measure = &options->measure;
-	uint64_t size = measure->largest > COMMAND_MAX ? measure->largest : COMMAND_MAX;
-	uint64_t all = size * receives_count(parameters_depth_max(options)) * measure->queue_pairs;
+	uint64_t all = kept_memory(options, parameters_depth_max(options));
 	bool keeps = options->operation->receives && !options->operation->immediate &&
 		     measure->verify && measure->bandwidth;
 

@@ -18,8 +18,9 @@ void perf_test_init(struct perf_test *test, struct control *control, uint32_t de
 
 int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 {
+	test->first = test->control->shares;
 	test->queue_pairs[0].pair = test->control->endpoint.pairs;
-	for (uint32_t i = 1; i < count; i++) {
+	for (uint32_t i = test->first ? 0 : 1; i < count; i++) {
 		test->queue_pairs[i].pair = control_add_queue_pair(test->control);
 		if (!test->queue_pairs[i].pair)
 			return -1;
@@ -32,7 +33,7 @@ size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text)
 {
 	size_t size = 0;
 
-	for (uint32_t i = 1; i < test->queue_pair_count; i++, size += NUMBER_SIZE)
+	for (uint32_t i = test->first ? 0 : 1; i < test->queue_pair_count; i++, size += NUMBER_SIZE)
 		le_put32(text + size, test->queue_pairs[i].pair->qp->qp_num);
 	return size;
 }
@@ -41,11 +42,12 @@ int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size
 {
 	const uint8_t *numbers = text;
 
-	if (size != (size_t)NUMBER_SIZE * (test->queue_pair_count - 1))
+	if (size != (size_t)NUMBER_SIZE * (test->queue_pair_count - !test->first))
 		return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_QUEUE_PAIR,
 			-EPROTO, "COMMAND_QUEUE_PAIRS",
 			"the peer has a different number of queue pairs");
-	for (uint32_t i = 1; i < test->queue_pair_count; i++, numbers += NUMBER_SIZE)
+	for (uint32_t i = test->first ? 0 : 1; i < test->queue_pair_count;
+		i++, numbers += NUMBER_SIZE)
 		if (endpoint_connect_queue_pair(&test->control->endpoint, test->queue_pairs[i].pair,
 			    le_get32(numbers), &test->control->failure))
 			return -1;
@@ -188,8 +190,9 @@ int perf_test_notify(
 int perf_test_send_empty(struct perf_test *test)
 {
 	struct ibv_send_wr request = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+	int error = queue_pair_post(test->control->endpoint.pairs, CONTROL_KEEPALIVE, &request);
 
-	return perf_test_post(test, test->queue_pairs, CONTROL_KEEPALIVE, &request);
+	return error ? control_post_failed(test->control, error) : 0;
 }
 
 /*
@@ -197,7 +200,7 @@ int perf_test_send_empty(struct perf_test *test)
  */
 static int answer_keepalive(struct perf_test *test)
 {
-	const struct queue_pair *pair = test->queue_pairs->pair;
+	const struct queue_pair *pair = test->control->endpoint.pairs;
 	uint64_t *oldest = &test->answers[test->answered++ % CONTROL_KEEPALIVES];
 
 	if (*oldest > pair->sends_completed)
@@ -238,7 +241,7 @@ static int timed_out(struct perf_test *test)
 /* Waits for the answer to the last keepalive, after the operations that were posted before it. */
 static int await_answer(struct perf_test *test, uint64_t now)
 {
-	const struct queue_pair *pair = test->queue_pairs->pair;
+	const struct queue_pair *pair = test->control->endpoint.pairs;
 
 	if (pair->sends_completed < test->keepalive_posted)
 		test->keepalive_sent = now;
@@ -259,7 +262,7 @@ static int keep_alive(struct perf_test *test, uint64_t now)
 	if (perf_test_send_empty(test))
 		return -1;
 	test->keepalive_sent = now;
-	test->keepalive_posted = test->queue_pairs->pair->sends_posted;
+	test->keepalive_posted = test->control->endpoint.pairs->sends_posted;
 	test->control->unanswered = test->control->answers;
 	return 0;
 }

@@ -61,6 +61,11 @@ struct perf_test {
 	struct control *control;
 	struct test_queue_pair queue_pairs[TEST_QUEUE_PAIRS_MAX];
 	uint32_t queue_pair_count, depth; /* 0 before perf_test_make_queue_pairs() */
+	/*
+	 * Endpoint index of the first of them: if they share receives, 1, because the connection's
+	 * own queue pair has its own.
+	 */
+	unsigned int first;
 
 	/* State of the running test. */
 	struct test_parameters parameters;
@@ -105,6 +110,19 @@ size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text);
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size);
 
 /* Functions for both kinds of tests. */
+
+/* True if the test has no operations on this queue pair of the connection. */
+static inline bool perf_test_is_other(const struct perf_test *test, const struct queue_pair *pair)
+{
+	return pair->index < test->first;
+}
+
+/* The test's queue pair of a completion. */
+static inline struct test_queue_pair *perf_test_queue_pair(
+	struct perf_test *test, const struct queue_pair *pair)
+{
+	return &test->queue_pairs[pair->index - test->first];
+}
 
 /* The offset of an operation's data in `private` and `offered`. */
 uint64_t perf_test_offset(

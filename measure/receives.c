@@ -45,11 +45,63 @@ static struct slot_area area_of(const struct perf_test *test, const struct queue
 	return area;
 }
 
+/*
+ * The same, of shared receives: operations of all queue pairs arrive in them, so each of several
+ * queue pairs needs one at a time.
+ */
+static bool keeps_shared_data(const struct test_parameters *parameters)
+{
+	return !parameters->operation->immediate && parameters->verify;
+}
+
+/*
+ * The memory of shared receives, like the former. The messages between WRITEs have the notices of a
+ * queue pair, which such a test does not use.
+ */
+static void place_shared(struct perf_test *test)
+{
+	const struct control *control = test->control;
+	struct shared_receives *shared = &test->control->shared;
+	bool keeps = keeps_shared_data(&test->parameters);
+
+	shared->overlapping = !keeps;
+	shared->start = control->offered.start;
+	shared->slot_size = (uint32_t)control->offered.size / (keeps ? shared->count : 1);
+	shared->key = control->offered.mr->lkey;
+	if (!test->parameters.operation->immediate)
+		return;
+	shared->start = control_notices(control, test->queue_pairs->pair);
+	shared->slot_size = CONTROL_NOTICE_SIZE;
+	shared->key = control->messages.mr->lkey;
+}
+
+/* The number of a shared receive's work request, without its slot. */
+#define SHARED_WR_ID ((uint64_t)ENDPOINT_SHARED)
+
+/* True if the shared receives have, or will have, the memory that the operation needs. */
+static bool shared_suffice(const struct perf_test *test, const struct test_parameters *parameters)
+{
+	const struct control *control = test->control;
+	const struct shared_receives *shared = &control->shared;
+	uint32_t count = keeps_shared_data(parameters) ? shared->count : 1;
+
+	if (!parameters->operation->receives || parameters->kind == TEST_LATENCY || !shared->srq)
+		return false;
+	if (!shared->begun)
+		return parameters->operation->immediate ||
+		       parameters->size <= control->offered.size / count;
+	return !(shared->overlapping && keeps_shared_data(parameters)) &&
+	       (parameters->operation->immediate || parameters->size <= shared->slot_size);
+}
+
 bool receives_suffice(const struct perf_test *test, const struct test_parameters *parameters)
 {
 	const struct queue_pair *pair = test->queue_pairs->pair;
 	struct slot_area area;
 
+	if (test->control->shares)
+		return test->control->receives >= receives_count(parameters->depth) &&
+		       shared_suffice(test, parameters);
 	if (!parameters->operation->receives)
 		return true;
 	if (test->control->receives < receives_count(parameters->depth))
@@ -64,7 +116,14 @@ int receives_post(struct perf_test *test)
 	struct control *control = test->control;
 	int error = 0;
 
-	if (!test->parameters.operation->receives || control->retired)
+	if (control->shares && !control->shared.begun) {
+		place_shared(test);
+		error = shared_receives_begin(&control->shared, SHARED_WR_ID);
+		return error ? failure_errno(
+				       &control->failure, PHASE_MEMORY, "ibv_post_srq_recv", -error)
+			     : 0;
+	}
+	if (!test->parameters.operation->receives || control->retired || control->shares)
 		return 0;
 	control->retired = true;
 	for (uint32_t i = 0; i < test->queue_pair_count; i++) {
@@ -133,7 +192,7 @@ static int take_empty(struct perf_test *test, struct test_queue_pair *queue_pair
 	uint64_t allowed = queue_pair->allowed + share(test);
 
 	if (test->server && !test->started && test->parameters.kind == TEST_BANDWIDTH &&
-		queue_pair == test->queue_pairs)
+		!test->first && queue_pair == test->queue_pairs)
 		return perf_test_take_empty(test);
 	if (queue_pair->used_up < CONTROL_RECEIVES) {
 		queue_pair->used_up++;
@@ -175,26 +234,49 @@ static int take_message(
 	return expects ? perf_test_unexpected(test) : 1;
 }
 
+/* Takes a message on a queue pair without operations. */
+static int take_other(struct perf_test *test, const struct completion *completion)
+{
+	struct notice notice;
+	int received = perf_test_take_receive(test, completion, &notice);
+
+	return received > 0 ? perf_test_unexpected(test) : received;
+}
+
 int receives_take(struct perf_test *test, const struct completion *completion)
 {
 	const struct ibv_wc *wc = completion->wc;
-	struct test_queue_pair *queue_pair = &test->queue_pairs[completion->pair->index];
 	bool latency = test->parameters.kind == TEST_LATENCY, expects;
-	struct notice notice;
+	struct test_queue_pair *queue_pair;
 	int received = 1;
+
+	if (perf_test_is_other(test, completion->pair))
+		return take_other(test, completion);
+	queue_pair = perf_test_queue_pair(test, completion->pair);
 
 	if (wc->status == IBV_WC_SUCCESS && control_take_abort(test->control, completion))
 		return -1;
 	expects = (test->serves || latency) && !queue_pair->peer_ended &&
-		  completion->pair->index < (latency ? 1 : test->parameters.queue_pairs);
+		  queue_pair - test->queue_pairs < (latency ? 1 : test->parameters.queue_pairs);
 	if (wc->status == IBV_WC_SUCCESS && expects && is_operation(test, wc))
 		return 1;
 	if (wc->status == IBV_WC_SUCCESS && wc->opcode == IBV_WC_RECV)
 		received = take_message(test, queue_pair, wc->byte_len, expects);
 	if (received <= 0)
 		return received ? -1 : control_release(test->control, completion);
-	received = perf_test_take_receive(test, completion, &notice);
-	return received > 0 ? perf_test_unexpected(test) : received;
+	return take_other(test, completion);
+}
+
+int receives_refill(struct perf_test *test)
+{
+	int posted;
+
+	if (!test->control->shares)
+		return 0;
+	posted = shared_receives_refill(&test->control->shared, SHARED_WR_ID);
+	return posted < 0 ? failure_errno(&test->control->failure, PHASE_EXCHANGE,
+				    "ibv_post_srq_recv", -posted)
+			  : posted;
 }
 
 /* True if the send queue has room for another message besides the operations and a command. */

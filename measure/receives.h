@@ -42,6 +42,14 @@ int receives_take(struct perf_test *test, const struct completion *completion);
  */
 int receives_permit(struct perf_test *test, struct test_queue_pair *queue_pair);
 
+/*
+ * If the queue pairs share receives, posts those again that are done with, once the device has said
+ * that few are left. Call this after taking completions: then each queue pair may be permitted as
+ * many operations, and answered as many messages, as if it had receives of its own. Returns their
+ * number, or -1.
+ */
+int receives_refill(struct perf_test *test);
+
 /* Tells the peer, if there is room for it, that no operation follows. Returns like the former. */
 int receives_end(struct perf_test *test, struct test_queue_pair *queue_pair);
 

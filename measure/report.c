@@ -227,6 +227,7 @@ static struct json_object *asked_json(const struct options *options)
 		object, "inline_bytes", measure->inline_below, measure->inline_below - 1);
 	document_add_known(object, "signal_every", measure->signal_every);
 	document_add_number(object, "sge", measure->gathers ? measure->gathers : 1);
+	document_add_boolean(object, "srq", measure->shares);
 	document_add_boolean(object, "verify", measure->verify);
 	document_add_text(object, "poll", polls[measure->poll]);
 	add_decimal_or_null(object, "expect_bytes_per_second", rate);

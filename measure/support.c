@@ -65,7 +65,8 @@ struct option_limit {
 	const char *option, *name, *verbs;
 	const char *why; /* NULL: the limit is told */
 	unsigned long wanted;
-	bool there; /* the server needs it, too */
+	bool is_flag; /* the option has no value */
+	bool there;   /* the server needs it, too */
 };
 
 static int check_end(struct measurement *measurement, const struct option_limit *limit, bool here)
@@ -84,6 +85,10 @@ static int check_end(struct measurement *measurement, const struct option_limit 
 		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 			HOST_NO_OPTION, "facts", "--%s %lu: %s of %s %s", limit->option,
 			limit->wanted, facts_shown(facts, "device"), host, limit->why);
+	if (limit->is_flag)
+		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+			HOST_NO_OPTION, limit->verbs, "--%s: the %s of %s of %s is %ld",
+			limit->option, limit->verbs, facts_shown(facts, "device"), host, most);
 	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 		HOST_NO_OPTION, limit->verbs, "--%s %lu: the %s of %s of %s is %ld", limit->option,
 		limit->wanted, limit->verbs, facts_shown(facts, "device"), host, most);
@@ -123,6 +128,12 @@ int support_check(struct measurement *measurement)
 			.why = "completes operations out of order, so each is signaled",
 			.wanted = measure->signal_every,
 			.there = posts},
+		{.option = "srq",
+			.name = "srq",
+			.verbs = "max_srq",
+			.wanted = measure->shares,
+			.is_flag = true,
+			.there = true},
 	};
 
 	return check_operation(measurement) ||

@@ -44,8 +44,8 @@ static void begin_queue_pairs(struct perf_test *test)
 			.pair = queue_pair->pair,
 			.offset = (uint64_t)i * parameters->slots * parameters->size,
 			.notices = queue_pair->notices,
-			.filled = queue_pair->filled,
-			.used_up = queue_pair->used_up,
+			.filled = test->first ? CONTROL_RECEIVES : queue_pair->filled,
+			.used_up = test->first ? CONTROL_RECEIVES : queue_pair->used_up,
 			/*
 			 * WRITE targets and receives are initially free; READ sources must first be
 			 * filled by the peer.

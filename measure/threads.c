@@ -117,6 +117,7 @@ int test_threads_connect(struct test_threads *threads)
 		.bandwidth = options->measure.bandwidth,
 		.receives = options->operation->receives,
 		.gathers = options->measure.gathers,
+		.shares = options->measure.shares,
 		.inline_max = options->measure.inline_below ? options->measure.inline_below - 1 : 0,
 		.ordering = options->ordering,
 		.reads = READS,
@@ -146,6 +147,10 @@ static int check_traits(struct test_threads *threads)
 		option = "--poll event";
 	else if (measure->queue_pairs > 1 && !traits->own_queue_pairs)
 		option = "--qps";
+	else if (measure->shares && !traits->own_queue_pairs)
+		return failure_set(&threads->failure, FAILURE_HOST, PHASE_MEASUREMENT,
+			HOST_NO_OPTION, "iWARP",
+			"--srq: over iWARP, only rdmacm connects queue pairs");
 	else
 		return 0;
 	return failure_set(&threads->failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, EOPNOTSUPP, "iWARP",

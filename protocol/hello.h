@@ -44,6 +44,7 @@ enum hello_test_flag {
 	HELLO_OPERATIONS = 1 << 4, /* server: it understands COMMAND_OPERATIONS */
 	HELLO_RECEIVES = 1 << 5,   /* client: its operations use up receives */
 	HELLO_LINKS = 1 << 6,      /* server: it understands COMMAND_OPERATIONS_LINK */
+	HELLO_SHARES = 1 << 7,     /* client: their queue pairs share the receives */
 };
 
 struct hello {

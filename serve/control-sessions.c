@@ -218,7 +218,8 @@ static int make_queue_pairs(
 	struct perf_test *test = &session->test;
 
 	if (test->queue_pair_count > 0 ||
-		(session->queue_pairs > 1 && !session->control.device.traits->own_queue_pairs)) {
+		((session->queue_pairs > 1 || session->control.shares) &&
+			!session->control.device.traits->own_queue_pairs)) {
 		reply->status = COMMAND_REFUSED;
 		return 0;
 	}
@@ -541,6 +542,7 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 	session->control.explains = theirs->flags & HELLO_EXPLAINED;
 	if (session->kind == HELLO_MEASUREMENT && (theirs->flags & HELLO_RECEIVES))
 		session->control.receives = session->depth + CONTROL_RECEIVES_BESIDES;
+	session->control.shares = session->control.receives && (theirs->flags & HELLO_SHARES);
 	handshake_receive_hello(&session->control.handshake, request->param.conn.private_data);
 	error = worker_start(&session->worker, "control", serve, session, &session->listener);
 	if (!error)

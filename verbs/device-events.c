@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 
 #include "verbs/device-events.h"
+#include "verbs/shared-receives.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -218,6 +219,8 @@ static void read_pending(struct ibv_context *verbs)
 	if (is_watched(verbs)) {
 		while (ibv_get_async_event(verbs, &event) == 0) {
 			keep(verbs, &event);
+			if (event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+				shared_receives_limit_reached(event.element.srq);
 			fatal |= event.event_type == IBV_EVENT_DEVICE_FATAL;
 			ibv_ack_async_event(&event);
 		}

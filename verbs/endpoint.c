@@ -222,6 +222,10 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	struct queue_pair *pair = &endpoint->pairs[endpoint->pair_count];
 	struct ibv_qp_init_attr wanted = queue_pair_attributes(endpoint, &first->size);
 
+	if (endpoint->shared) {
+		wanted.srq = endpoint->shared->srq;
+		wanted.cap.max_recv_wr = wanted.cap.max_recv_sge = 0;
+	}
 	pair->qp = ibv_create_qp(endpoint->pd, &wanted);
 	if (!pair->qp) {
 		queue_pair_failed(
@@ -404,6 +408,7 @@ static struct held_completion *held_completion(struct queue_pair *pair, uint64_t
 static bool overtakes(const struct queue_pair *pair, const struct ibv_wc *wc)
 {
 	return pair->held && WR_KIND(wc->wr_id) != ENDPOINT_RECEIVE &&
+	       WR_KIND(wc->wr_id) != ENDPOINT_SHARED &&
 	       WR_NUMBER(wc->wr_id) != pair->sends_completed;
 }
 
@@ -418,6 +423,17 @@ static struct ibv_wc *release_held(struct queue_pair *pair)
 	return &next->wc;
 }
 
+/* The queue pair of a completion: only a shared receive does not name it. */
+static struct queue_pair *pair_of(struct endpoint *endpoint, const struct ibv_wc *wc)
+{
+	if (WR_KIND(wc->wr_id) != ENDPOINT_SHARED)
+		return &endpoint->pairs[WR_INDEX(wc->wr_id)];
+	for (unsigned int i = 1; i < endpoint->pair_count; i++)
+		if (endpoint->pairs[i].qp->qp_num == wc->qp_num)
+			return &endpoint->pairs[i];
+	return endpoint->pairs;
+}
+
 /* Returns the next completion, in posting order on each queue pair, or NULL after the last one. */
 static struct ibv_wc *next_in_order(struct endpoint *endpoint, struct completion_batch *batch)
 {
@@ -428,7 +444,7 @@ static struct ibv_wc *next_in_order(struct endpoint *endpoint, struct completion
 		return wc;
 	while (batch->next < batch->count) {
 		wc = &batch->wcs[batch->next++];
-		pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
+		pair = pair_of(endpoint, wc);
 		if (!overtakes(pair, wc))
 			return wc;
 		*held_completion(pair, WR_NUMBER(wc->wr_id)) = (struct held_completion){true, *wc};
@@ -444,13 +460,20 @@ bool endpoint_next_completion(
 
 	if (!wc)
 		return false;
-	pair = &endpoint->pairs[WR_INDEX(wc->wr_id)];
+	pair = pair_of(endpoint, wc);
 	*completion = (struct completion){
 		.wc = wc,
 		.pair = pair,
 		.kind = WR_KIND(wc->wr_id),
 		.number = WR_NUMBER(wc->wr_id),
+		.shared = WR_KIND(wc->wr_id) == ENDPOINT_SHARED,
 	};
+	if (completion->shared) {
+		completion->kind = ENDPOINT_RECEIVE;
+		shared_receives_take(endpoint->shared);
+		completion->data = shared_receives_slot(endpoint->shared, completion->number);
+		return true;
+	}
 	if (completion->kind == ENDPOINT_RECEIVE) {
 		/* Soft-RoCE's status for a message longer than the receive buffer. */
 		if (wc->status == IBV_WC_LOC_QP_OP_ERR)

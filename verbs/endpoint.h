@@ -29,6 +29,7 @@
 #include "base/failure.h"
 #include "verbs/device.h"
 #include "verbs/send-errors.h"
+#include "verbs/shared-receives.h"
 
 /* Completions per call of ibv_poll_cq(3). */
 #define ENDPOINT_BATCH 16
@@ -36,6 +37,9 @@
 /* Kinds of work requests that the endpoint itself posts; the caller's kinds have lower values. */
 #define ENDPOINT_RECEIVE 0xff
 #define ENDPOINT_DRAIN   0xfe
+
+/* The kind of a receive of a shared queue, until it has completed. */
+#define ENDPOINT_SHARED 0xfd
 
 /* Capacity of a queue pair. */
 struct queue_size {
@@ -80,11 +84,12 @@ struct endpoint {
 	bool armed;     /* the completion queue will raise an event */
 	bool abandoned; /* no longer polled: its events are only acknowledged */
 	const struct device_traits *traits;
-	uint64_t drain;            /* number of the last drain work request, plus 1; 0: none */
-	struct queue_pair *pairs;  /* the first is rdmacm's */
-	unsigned int pair_count;   /* created so far */
-	uint64_t memory;           /* taken from the memory budget */
-	struct send_errors unsent; /* counted if its device may break the connection then */
+	uint64_t drain;                 /* number of the last drain work request, plus 1; 0: none */
+	struct queue_pair *pairs;       /* the first is rdmacm's */
+	unsigned int pair_count;        /* created so far */
+	struct shared_receives *shared; /* the caller's, of all added queue pairs; NULL: none */
+	uint64_t memory;                /* taken from the memory budget */
+	struct send_errors unsent;      /* counted if its device may break the connection then */
 };
 
 /* Completions polled with one call; endpoint_next_completion() decodes each. */
@@ -99,6 +104,7 @@ struct completion {
 	struct queue_pair *pair;
 	unsigned int kind;   /* the caller's, ENDPOINT_RECEIVE or ENDPOINT_DRAIN */
 	uint64_t number;     /* of a send: its number; of a receive: its slot */
+	bool shared;         /* a receive of the shared queue */
 	uint64_t sends;      /* sends that it completes, including itself; 0 for a receive */
 	const uint8_t *data; /* of a receive: wc->byte_len bytes, unless immediate */
 };

@@ -425,6 +425,38 @@ rnr() { iwarp || cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr
 # most NAME: the limit that the error of a measurement names.
 most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" "$ERR"; }
 
+@test "--srq: queue pairs share their receives, and none is ever missing" {
+	local before
+	start_server any
+	expect 2 client bandwidth read --srq "$ADDRESS" "$PORT"
+	has "$ERR" '--srq cannot be combined with read: it uses up no receives'
+	expect 2 client bandwidth write --srq "$ADDRESS" "$PORT"
+	has "$ERR" '--srq cannot be combined with write: it uses up no receives'
+	expect 2 client latency send --srq "$ADDRESS" "$PORT"
+	expect 2 client bandwidth send --srq --verify --size 1M "$ADDRESS" "$PORT"
+	has "$ERR" '--size must be at most [0-9]* with --srq, --verify and --qps 1'
+	if iwarp; then
+		expect 3 client bandwidth send --srq "$ADDRESS" "$PORT"
+		has "$ERR" '(--srq: over iWARP, only rdmacm connects queue pairs)'
+		stop_server
+		return
+	fi
+	before=$(rnr)
+	for MODE in send write-imm; do
+		document 0 bandwidth --srq --verify --bidirectional --qps 4 --size 1..2K --iterations 100
+		assert_json '.asked.srq'
+		# Each waits for a permission of the other: 8 ms, if that came too late.
+		document 0 bandwidth --srq --qps 1 --depth 1 --size 64 --iterations 500
+		assert_json '.results[0].here.seconds < 2'
+		document 0 bandwidth --srq --qps 8 --depth 1 --size 64 --iterations 500
+		document 0 bandwidth --srq --qps 3 --signal-every 7 --size 4K --duration 0.5
+		assert_json '[.counters.here.all, .counters.there.all | .event_shared_receive_queue_limit // 0] | max > 0'
+	done
+	expect 0 client bandwidth send --srq --threads 2 --qps 2 --poll spin --bidirectional --duration 0.3 "$ADDRESS" "$PORT"
+	[ "$(rnr)" = "$before" ] || fail "$before RNR events before, $(rnr) after"
+	stop_server
+}
+
 @test "options of operations: measured, and refused beyond the limits" {
 	local most every=1 sge
 	start_server any

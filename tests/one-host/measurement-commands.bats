@@ -246,6 +246,44 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	END
 }
 
+# A client with queue pairs that share their receives takes all of them on one queue pair, before the
+# server has posted any, before the test starts, and during it.
+@test "a client that drains its shared receives is refused, and another measures meanwhile" {
+	local KIND=measurement-shares begin='begin:read=4:size=100:qps=2:depth=8' shares other last=''
+	local too_many='the peer sent more operations than it was permitted'
+	if iwarp; then
+		start_server any
+		control_peer command:region receive queue-pairs receive disconnect >"$OUT"
+		has "$OUT" '^received queue-pairs refused$'
+		stop_server
+		return
+	fi
+	shares='command:region receive own-queue-pair:2'
+	server_survives <<-END
+	--shape 2:8 $shares $begin receive drain:100 => $too_many
+	--shape 2:8 $shares $begin receive keepalive drain:100 => $too_many
+	--shape 2:8 $shares $begin receive keepalive drain:0 => $IMPOSSIBLE
+	--shape 2:8 $shares $begin receive keepalive drain:1 => $UNEXPECTED
+	--shape 2:8 $shares $begin receive keepalive drain:99 => $UNEXPECTED
+	--shape 2:8 $shares $begin receive keepalive drain:101 => $UNEXPECTED
+	--shape 2:8 $shares $begin receive keepalive closed => $NOT_RESPONDING
+	--shape 2:8 $shares begin:latency:read=4:size=100:qps=2:depth=8 receive disconnect => -
+	--shape 2:8 $shares begin:size=100:qps=2:depth=8 receive disconnect => -
+	--shape 2:8 command:region receive queue-pairs:4 closed => $QUEUE_PAIR_MISMATCH
+	END
+	start_server any
+	client bandwidth send --srq --verify --qps 4 --duration 3 "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	other=$!
+	# shellcheck disable=SC2086 # several words
+	while kill -0 $other 2>/dev/null; do
+		control_peer --shape 2:8 $shares $begin receive keepalive drain:100 >"$LOG.drain" 2>&1 || last=failed
+	done
+	wait $other || fail "$(cat "$ERR")"
+	[ -z "$last" ] || fail "$(cat "$LOG.drain")"
+	has "$ERRORS" "$too_many"
+	stop_server
+}
+
 @test "missing or wrong data is counted as wrong" {
 	start_server any
 	# shellcheck disable=SC2086 # several words

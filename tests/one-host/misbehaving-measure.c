@@ -93,6 +93,65 @@ void misbehaving_queue_pairs(struct peer *peer, const char *how)
 	misbehaving_command_text(peer, COMMAND_QUEUE_PAIRS, text, size);
 }
 
+/* Moves our queue pair to this state, with the attributes of the connection. */
+static void advance(struct peer *peer, enum ibv_qp_state state, uint32_t number_of_peer)
+{
+	struct ibv_qp_attr attributes = {.qp_state = state};
+	int mask;
+
+	if (rdma_init_qp_attr(peer->end.id, &attributes, &mask))
+		die("rdma_init_qp_attr failed");
+	attributes.dest_qp_num = number_of_peer;
+	attributes.rq_psn = number_of_peer;
+	attributes.sq_psn = peer->own->qp_num;
+	attributes.retry_cnt = 1; /* the server's queue pair will soon be gone */
+	if (ibv_modify_qp(peer->own, &attributes, mask))
+		die("ibv_modify_qp failed");
+}
+
+void misbehaving_own_queue_pair(struct peer *peer, const char *how)
+{
+	size_t count = *how ? strtoul(how, NULL, 10) : 1, length;
+	struct ibv_qp_init_attr wanted = {.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+		.send_cq = peer->end.cq,
+		.recv_cq = peer->end.cq,
+		.cap = {.max_send_wr = ENDPOINT_SLOTS, .max_recv_wr = 1, .max_send_sge = 1}};
+	uint8_t text[COMMAND_TEXT_MAX] = {0};
+	struct command reply;
+	const uint8_t *bytes;
+
+	peer->own = ibv_create_qp(peer->end.pd, &wanted);
+	if (!peer->own)
+		die("ibv_create_qp failed");
+	advance(peer, IBV_QPS_INIT, 0);
+	for (uint32_t i = 0; i < count; i++)
+		le_put32(text + (size_t)4 * i, i ? NOBODYS + i : peer->own->qp_num);
+	misbehaving_command_text(peer, COMMAND_QUEUE_PAIRS, text, 4 * count);
+	if (!misbehaving_next(peer, &bytes, &length))
+		return;
+	if (command_decode(&reply, bytes, length) || reply.text_size < 4)
+		die("no numbers of queue pairs");
+	advance(peer, IBV_QPS_RTR, le_get32((const uint8_t *)reply.text));
+	advance(peer, IBV_QPS_RTS, le_get32((const uint8_t *)reply.text));
+}
+
+/* As many as the queue holds, and another one for each that completes. */
+void misbehaving_drain(struct peer *peer, const char *how)
+{
+	struct ibv_sge piece = {(uintptr_t)peer->end.local, (uint32_t)strtoul(how, NULL, 10),
+		peer->end.local_mr->lkey};
+	struct ibv_send_wr *bad,
+		request = {.sg_list = &piece, .num_sge = piece.length > 0, .opcode = IBV_WR_SEND};
+
+	while (!peer->failed) {
+		if (ibv_post_send(peer->own, &request, &bad))
+			die("ibv_post_send failed");
+		if (++peer->sends == ENDPOINT_SLOTS)
+			misbehaving_await(peer);
+	}
+}
+
 void misbehaving_notice(struct peer *peer, const char *how)
 {
 	char *rest;

@@ -14,7 +14,8 @@
  *
  * Options:
  *   --hello KIND   ours (default), read or send (ours in that mode), none, none-read (no hello, but
- *                  permits READs), version, mode, session, garbage, diagnosis, measurement
+ *                  permits READs), version, mode, session, garbage, diagnosis, measurement,
+ *                  measurement-receives, measurement-shares
  *   --shape Q:D    of a measurement: queue pairs and depth to request (default 1:64)
  *   --secret FILE  authenticate with this secret
  *   --size N       bytes to announce (default: our text), or `unknown`
@@ -41,6 +42,10 @@
  * Steps of a test:
  *   queue-pairs queue-pairs:N
  *                    COMMAND_QUEUE_PAIRS with N bytes of nonexistent queue pair numbers
+ *   own-queue-pair own-queue-pair:N
+ *                    COMMAND_QUEUE_PAIRS with N numbers, of which the first is that of a queue pair
+ *                    of ours, and wait for the reply, to connect it; the others do not exist
+ *   drain:N          send messages of N bytes on that queue pair until it fails
  *   begin begin:NAME:NAME=N...
  *                    COMMAND_BEGIN with these parameters: WRITEs of 64 bytes, 4 slots, depth 32,
  *                    one queue pair, 60 s. Each NAME becomes 1 or N: latency, spin, read, both,
@@ -134,6 +139,9 @@ static void make_hello(struct peer *peer, const char *kind, uint8_t buffer[255])
 		ours.kind = HELLO_MEASUREMENT, ours.size = peer->shape;
 	else if (strcmp(kind, "measurement-receives") == 0)
 		ours.kind = HELLO_MEASUREMENT, ours.size = peer->shape, ours.flags = HELLO_RECEIVES;
+	else if (strcmp(kind, "measurement-shares") == 0)
+		ours.kind = HELLO_MEASUREMENT, ours.size = peer->shape,
+		ours.flags = HELLO_RECEIVES | HELLO_SHARES;
 	else if (strcmp(kind, "version") == 0)
 		ours.version = 99;
 	else if (strcmp(kind, "mode") == 0)
@@ -271,6 +279,8 @@ int main(int argc, char *argv[])
 		memcpy(peer.end.exposed, MISBEHAVING_TEXT, sizeof(MISBEHAVING_TEXT));
 	for (; word < argc; word++)
 		misbehaving_step(&peer, argv[word]);
+	if (peer.own)
+		ibv_destroy_qp(peer.own);
 	endpoint_free(&peer.end);
 	digester_free(peer.digester);
 	secret_free(peer.secret);

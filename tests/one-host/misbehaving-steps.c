@@ -33,7 +33,7 @@ static void keep(struct peer *peer, const struct ibv_wc *completion)
 		endpoint_post_receive(&peer->end);
 }
 
-static void take(struct peer *peer)
+void misbehaving_await(struct peer *peer)
 {
 	struct ibv_wc completion = endpoint_completion(&peer->end);
 
@@ -52,7 +52,7 @@ static void take(struct peer *peer)
 void misbehaving_finish(struct peer *peer)
 {
 	while (peer->sends > 0 && !peer->failed)
-		take(peer);
+		misbehaving_await(peer);
 }
 
 static void finish_sends(struct peer *peer, const char *how)
@@ -66,7 +66,7 @@ bool misbehaving_next(struct peer *peer, const uint8_t **bytes, size_t *length)
 	unsigned int place = peer->taken % MISBEHAVING_INBOX;
 
 	while (peer->came == peer->taken && !peer->failed)
-		take(peer);
+		misbehaving_await(peer);
 	if (peer->came == peer->taken)
 		return false;
 	peer->taken++;
@@ -294,7 +294,7 @@ static void flood(struct peer *peer, const char *how)
 	while (!peer->failed) {
 		while (peer->sends < ENDPOINT_SLOTS / 2)
 			send_keepalive(peer, how);
-		take(peer);
+		misbehaving_await(peer);
 	}
 }
 
@@ -467,6 +467,8 @@ static const struct {
 	{"reply", misbehaving_reply},
 	{"receive", misbehaving_receive},
 	{"queue-pairs", misbehaving_queue_pairs},
+	{"own-queue-pair", misbehaving_own_queue_pair},
+	{"drain", misbehaving_drain},
 	{"begin", misbehaving_begin},
 	{"notice", misbehaving_notice},
 	{"receive-notice", misbehaving_receive_notice},

@@ -34,6 +34,7 @@ struct peer {
 	uint32_t commands;          /* sequence number of the last command, sent or received */
 	enum command_type received; /* type of the last received command */
 	uint32_t operation_size;    /* bytes of an operation */
+	struct ibv_qp *own;         /* another queue pair; NULL: none */
 };
 
 /* Sends these bytes as a message. */
@@ -44,6 +45,9 @@ void misbehaving_other_nonce(struct handshake *handshake, bool ours);
 
 /* Waits until all posted sends are complete or a send has failed. */
 void misbehaving_finish(struct peer *peer);
+
+/* Waits for one completion. */
+void misbehaving_await(struct peer *peer);
 
 /*
  * Waits for the next message, which is valid until the next call. Returns false if the connection

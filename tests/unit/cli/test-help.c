@@ -61,6 +61,7 @@ static const struct listed {
 	{"BL", "      --poll auto|spin|event "},
 	{"BL", "      --inline N "},
 	{"BL", "      --sge N "},
+	{"B", "      --srq "},
 	{"B", "      --signal-every N "},
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},
@@ -153,7 +154,7 @@ static void help_fits_one_screen(void **state)
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
 		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 20
-							  : id == CLI_BANDWIDTH ? 3
+							  : id == CLI_BANDWIDTH ? 4
 							  : id == CLI_EXCHANGE  ? 1
 										: 0));
 	}

@@ -9,7 +9,7 @@
 
 /*
  * Parses a command line: the command, the mode, a server's host and port, then the words up to
- * NULL.
+ * NULL. A measurement without an operation is one of WRITEs.
  */
 static enum options_result parse(struct options *options, const char *const words[])
 {
@@ -19,7 +19,7 @@ static enum options_result parse(struct options *options, const char *const word
 
 	memset(options, 0xa5, sizeof(*options));
 	argv[argc++] = (char *)words[0];
-	if (strcmp(words[0], "write") != 0)
+	if (strcmp(words[0], "write") != 0 && !(words[1] && test_operation_by_name(words[1])))
 		argv[argc++] = (char *)"write";
 	for (size_t i = 1; i < WORDS_MAX && words[i]; i++)
 		argv[argc++] = (char *)words[i];
@@ -273,6 +273,10 @@ static const struct {
 	{{"bandwidth", "--signal-every", "9", "--depth", "8"},
 		"--signal-every must be at most --depth, 8, not '9'"},
 	{{"latency", "--signal-every", "2"}, "latency does not accept --signal-every" BANDWIDTH},
+	{{"latency", "--srq"}, "latency does not accept --srq" BANDWIDTH},
+	{{"bandwidth", "--srq"}, "--srq cannot be combined with write: it uses up no receives"},
+	{{"bandwidth", "send", "--srq", "--verify", "--size", "250407"},
+		"--size must be at most 250406 with --srq, --verify and --qps 1, not '250407'"},
 	{{"write", "--inline", "8"}, "write does not accept --inline" BOTH},
 	{{"bandwidth", "--size", "2..8", "--size", "7"}, "--size is given twice"},
 	{{"bandwidth", "--qps", "2", "--size", "16M"}, "--size times --qps must be at most 16M"},

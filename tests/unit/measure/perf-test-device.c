@@ -79,29 +79,65 @@ static bool is_operation(const struct ibv_send_wr *request, uint32_t length)
 	       (perf_test_device.send_size && length == perf_test_device.send_size);
 }
 
+/*
+ * Takes the oldest receive of a shared queue. The event follows once fewer than the limit are left:
+ * Linux: get_srq_wqe() of rdma_rxe.
+ */
+static bool take_shared(
+	struct fixture_srq *shared, struct ibv_recv_wr *receive, struct ibv_sge *piece)
+{
+	if (shared->taken == shared->posted)
+		return false;
+	*receive = shared->receives[shared->taken % SHARED_RECEIVES];
+	*piece = shared->pieces[shared->taken++ % SHARED_RECEIVES];
+	if (shared->limit && shared->posted - shared->taken < shared->limit) {
+		shared->limit = 0;
+		perf_test_device.limits++;
+		shared_receives_limit_reached(&shared->srq);
+	}
+	return true;
+}
+
+static bool has_receive(const struct fixture_qp *qp)
+{
+	return qp->shared ? qp->shared->taken < qp->shared->posted
+			  : qp->received < qp->receives_posted;
+}
+
+static bool take_own(struct fixture_qp *qp, struct ibv_recv_wr *receive, struct ibv_sge *piece)
+{
+	if (qp->received == qp->receives_posted)
+		return false;
+	*receive = qp->receives[qp->received % RECEIVES];
+	*piece = qp->pieces[qp->received++ % RECEIVES];
+	return true;
+}
+
 /* Completes the peer's oldest posted receive. Returns false if none is posted. */
 static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool immediate)
 {
-	unsigned int slot = qp->received % RECEIVES;
+	struct ibv_recv_wr receive;
+	struct ibv_sge piece;
 	struct ibv_wc completion = {
 		.status = IBV_WC_SUCCESS,
 		.opcode = immediate ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		.byte_len = send->piece.length,
+		.qp_num = qp->qp.qp_num,
 	};
 
-	if (qp->received == qp->receives_posted) {
+	if (!(qp->shared ? take_shared(qp->shared, &receive, &piece)
+			 : take_own(qp, &receive, &piece))) {
 		perf_test_device.starved++;
 		return false;
 	}
-	completion.wr_id = qp->receives[slot].wr_id;
+	completion.wr_id = receive.wr_id;
 	if (!immediate) {
-		assert_true(send->piece.length <= qp->pieces[slot].length);
+		assert_true(send->piece.length <= piece.length);
 		if (is_operation(&send->request, send->piece.length))
-			copy(at(qp->pieces[slot].addr), send->bytes, send->piece.length);
+			copy(at(piece.addr), send->bytes, send->piece.length);
 		else
-			memcpy(at(qp->pieces[slot].addr), send->bytes, send->piece.length);
+			memcpy(at(piece.addr), send->bytes, send->piece.length);
 	}
-	qp->received++;
 	complete(qp->qp.recv_cq, &completion);
 	return true;
 }
@@ -201,7 +237,7 @@ static bool execute(struct fixture_qp *qp, struct fixture_send *send)
 	}
 	perf_test_device.fault_after -=
 		request->opcode == IBV_WR_SEND && is_operation(request, send->piece.length);
-	if (immediate && qp->peer->received == qp->peer->receives_posted) {
+	if (immediate && !has_receive(qp->peer)) {
 		perf_test_device.starved++;
 		return false;
 	}
@@ -406,6 +442,52 @@ static int post_receive(
 	return 0;
 }
 
+static int post_shared_receive(
+	struct ibv_srq *srq, struct ibv_recv_wr *request, struct ibv_recv_wr **bad)
+{
+	struct fixture_srq *shared = (struct fixture_srq *)srq;
+
+	(void)bad;
+	pthread_mutex_lock(&perf_test_device.lock);
+	assert_true(shared->posted - shared->taken < shared->most);
+	shared->receives[shared->posted % SHARED_RECEIVES] = *request;
+	shared->pieces[shared->posted++ % SHARED_RECEIVES] = *request->sg_list;
+	advance(true);
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return 0;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attributes)
+{
+	struct fixture_srq *shared = calloc(1, sizeof(*shared));
+
+	assert_true(shared && attributes->attr.max_wr <= SHARED_RECEIVES);
+	shared->srq.context = pd->context;
+	shared->srq.srq_context = attributes->srq_context;
+	shared->most = attributes->attr.max_wr;
+	perf_test_device.resources++;
+	return &shared->srq;
+}
+
+int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attributes, int mask)
+{
+	struct fixture_srq *shared = (struct fixture_srq *)srq;
+
+	assert_int_equal(mask, IBV_SRQ_LIMIT);
+	assert_in_range(attributes->srq_limit, 1, shared->most - 1);
+	pthread_mutex_lock(&perf_test_device.lock);
+	shared->limit = attributes->srq_limit;
+	pthread_mutex_unlock(&perf_test_device.lock);
+	return 0;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	perf_test_device.resources--;
+	free(srq);
+	return 0;
+}
+
 /* The libibverbs and librdmacm functions that the program calls. */
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
@@ -425,6 +507,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 	qp->most_receives = attributes->cap.max_recv_wr;
 	qp->most = attributes->cap.max_send_wr;
 	qp->most_pieces = attributes->cap.max_send_sge;
+	qp->shared = (struct fixture_srq *)attributes->srq;
 	qp->qp.context = pd->context;
 	qp->qp.pd = pd;
 	qp->qp.send_cq = attributes->send_cq;
@@ -540,6 +623,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attrib
 	*attributes = (struct ibv_device_attr){
 		.vendor_id = perf_test_device.personality->vendor,
 		.max_sge = MAX_SGE,
+		.max_srq = 1,
 		.max_qp_rd_atom = perf_test_device.personality->reads_answered,
 		.max_qp_init_rd_atom = perf_test_device.personality->reads_asked,
 		.atomic_cap = perf_test_device.personality->transport == IBV_TRANSPORT_IWARP
@@ -739,10 +823,12 @@ void perf_test_device_start(const struct personality *personality)
 	context->ops.req_notify_cq = request_event;
 	context->ops.post_send = post_send;
 	context->ops.post_recv = post_receive;
+	context->ops.post_srq_recv = post_shared_receive;
 	context->device = &perf_test_device.device;
 	perf_test_device.seed = 1;
 	perf_test_device.resets = perf_test_device.timeouts = perf_test_device.reminders = 0;
 	perf_test_device.operations = perf_test_device.inlined = perf_test_device.pieces = 0;
+	perf_test_device.limits = 0;
 	perf_test_device.send_size = perf_test_device.starved = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
 	perf_test_device.queue_pair_limit = 0;

@@ -37,8 +37,19 @@ struct fixture_send {
 	bool done;
 };
 
+#define SHARED_RECEIVES 4096
+
+struct fixture_srq {
+	struct ibv_srq srq;
+	struct ibv_recv_wr receives[SHARED_RECEIVES];
+	struct ibv_sge pieces[SHARED_RECEIVES];
+	unsigned int posted, taken, most;
+	unsigned int limit, reached; /* armed if not 0; how often the limit was reached */
+};
+
 struct fixture_qp {
 	struct ibv_qp qp;
+	struct fixture_srq *shared; /* NULL: its receives are its own */
 	struct fixture_qp *peer;
 	uint8_t traffic_class; /* set by the program */
 	struct ibv_recv_wr receives[RECEIVES];
@@ -74,6 +85,7 @@ extern struct perf_test_device {
 	unsigned int operations, inlined, signaled;
 	unsigned int pieces;       /* of the operations */
 	unsigned int starved;      /* requests that found no receive */
+	unsigned int limits;       /* events of shared receive queues */
 	unsigned int lists, polls; /* calls that posted operations; calls to ibv_poll_cq() */
 	unsigned int fault_after;
 	enum fault fault;

@@ -15,7 +15,8 @@
 #define SHORT_TIMEOUT_MS 50
 
 /* Prepares one end up to the point where it connects. */
-static void start_end(struct perf_test_end *end, bool server, uint32_t count, uint32_t depth)
+static void start_end(
+	struct perf_test_end *end, bool server, uint32_t count, uint32_t depth, bool shares)
 {
 	static const struct sockaddr_in peer = {.sin_family = AF_INET};
 	struct rdma_event_channel *events = rdma_create_event_channel();
@@ -25,6 +26,7 @@ static void start_end(struct perf_test_end *end, bool server, uint32_t count, ui
 		server ? SECRET_SERVER : SECRET_CLIENT);
 	end->control.stop_fd = eventfd(0, EFD_NONBLOCK);
 	end->control.receives = receives_count(depth);
+	end->control.shares = shares;
 	end->control.gathers = MAX_SGE + 1; /* more than the device has */
 	assert_int_equal(control_prepare(&end->control, count, depth), 0);
 	perf_test_init(&end->test, &end->control, depth, server);
@@ -42,10 +44,10 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 	assert_int_equal(perf_test_connect_queue_pairs(&end->test, numbers,
 				 perf_test_encode_numbers(&other->test, numbers)),
 		0);
-	for (uint32_t i = 0; i < end->test.queue_pair_count; i++) {
-		struct fixture_qp *ours = (struct fixture_qp *)end->test.queue_pairs[i].pair->qp;
+	for (uint32_t i = 0; i < end->control.endpoint.pair_count; i++) {
+		struct fixture_qp *ours = (struct fixture_qp *)end->control.endpoint.pairs[i].qp;
 		struct fixture_qp *theirs =
-			(struct fixture_qp *)other->test.queue_pairs[i].pair->qp;
+			(struct fixture_qp *)other->control.endpoint.pairs[i].qp;
 
 		/* rdmacm connects the first queue pair. */
 		if (i == 0)
@@ -55,14 +57,25 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 	}
 }
 
-void perf_test_fixture_start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth)
+static void start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth, bool shares)
 {
 	perf_test_device_start(personality_at(0));
 	*fixture = (struct perf_test_fixture){0};
-	start_end(&fixture->client, false, count, depth);
-	start_end(&fixture->server, true, count, depth);
+	start_end(&fixture->client, false, count, depth, shares);
+	start_end(&fixture->server, true, count, depth, shares);
 	connect_end(&fixture->client, &fixture->server);
 	connect_end(&fixture->server, &fixture->client);
+}
+
+void perf_test_fixture_start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth)
+{
+	start(fixture, count, depth, false);
+}
+
+void perf_test_fixture_start_shared(
+	struct perf_test_fixture *fixture, uint32_t count, uint32_t depth)
+{
+	start(fixture, count, depth, true);
 }
 
 void perf_test_fixture_fault(unsigned int after, enum fault which)

@@ -34,6 +34,10 @@ struct perf_test_fixture {
 void perf_test_fixture_start(
 	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth);
 
+/* The same, but these queue pairs share their receives, at both ends. */
+void perf_test_fixture_start_shared(
+	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth);
+
 /* Injects the fault into one RDMA operation, after `after` other operations. */
 void perf_test_fixture_fault(unsigned int after, enum fault fault);
 

@@ -155,12 +155,60 @@ static void the_depth_is_limited(void **state)
 	}
 }
 
+/*
+ * The memory of verified SENDs: each receive keeps its data, and one of a queue pair's own has room
+ * for a command. Shared receives are those of all queue pairs and twice the reserve; if they are
+ * too large, there are fewer.
+ */
+static void verified_receives_have_memory(void **state)
+{
+	static const struct {
+		enum test_operation_number operation;
+		bool shares, verify;
+		uint32_t queue_pairs, depth;
+		uint64_t size;
+		uint32_t receives; /* 0: the memory is that of the operations */
+		uint32_t depth_max;
+	} cases[] = {
+		{TEST_SEND, false, true, 3, 8, 8192, 3 * (8 + 16), 8},
+		{TEST_SEND, true, true, 3, 8, 8192, 3 * (8 + 16) + 2 * (8 + 24), 8},
+		{TEST_SEND, true, true, 1, 8, 1, 8 + 16 + 2 * (8 + 24), 8},
+		{TEST_SEND, false, true, 1, 8, 1, 8 + 16, 8},
+		{TEST_SEND, true, false, 3, 8, 8192, 0, 8},
+		{TEST_WRITE_IMM, true, true, 3, 8, 8192, 0, 8},
+		{TEST_SEND, true, true, 64, 128, 8192, 64 * (8 + 16) + 2 * (8 + 24), 8},
+		{TEST_SEND, false, true, 64, 128, 8192, 0, 128},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		uint64_t least = cases[i].shares ? CONTROL_NOTICE_SIZE : COMMAND_MAX;
+		uint64_t slot = cases[i].size > least ? cases[i].size : least;
+		struct options options = {
+			.operation = &test_operations[cases[i].operation],
+			.depth = cases[i].depth,
+			.measure = {.bandwidth = true,
+				.shares = cases[i].shares,
+				.verify = cases[i].verify,
+				.queue_pairs = cases[i].queue_pairs,
+				.smallest = cases[i].size,
+				.largest = cases[i].size},
+		};
+		size_t expected = cases[i].receives ? (size_t)(cases[i].receives * slot)
+						    : options_measure_memory(&options.measure);
+
+		assert_int_equal(parameters_memory(&options), expected);
+		assert_int_equal(parameters_depth_max(&options), cases[i].depth_max);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_latency_that_waits_or_must_uses_immediate_data),
 		cmocka_unit_test(spinning_on_several_packets_needs_immediate_data),
 		cmocka_unit_test(the_depth_is_limited),
+		cmocka_unit_test(verified_receives_have_memory),
 	};
 
 	return cmocka_run_group_tests_name("parameters", tests, NULL, NULL);

@@ -121,6 +121,58 @@ static void operations_alternate(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
+/*
+ * Queue pairs that share their receives: all are posted again when few are left, and no request
+ * finds none, at any depth and in both directions. Few of them spin, which takes long if other
+ * programs need the processors.
+ */
+static void receives_are_shared(void **state)
+{
+	static const struct {
+		uint32_t queue_pairs, depth;
+		bool verify;
+	} cases[] = {{1, 1, false}, {1, 8, true}, {3, 8, true}, {8, 1, true}, {8, 1, false},
+		{7, 40, false}, {5, 3, true}, {2, 100, false}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (unsigned int kind = 0; kind < 2 * TEST_DIRECTIONS; kind++) {
+			struct test_parameters parameters = parameters_of(operation_at(kind), 100);
+			struct perf_test_fixture fixture;
+
+			parameters.direction = (enum test_direction)(kind / 2);
+			parameters.wait = (i + kind) % 4 ? TEST_EVENT : TEST_SPIN;
+			parameters.verify = cases[i].verify;
+			parameters.queue_pairs = cases[i].queue_pairs;
+			parameters.depth = cases[i].depth;
+			parameters.slots = cases[i].verify ? cases[i].depth : 1;
+			perf_test_fixture_start_shared(
+				&fixture, parameters.queue_pairs, parameters.depth);
+			for (unsigned int runs = 0; runs < 2; runs++)
+				run(&fixture, &parameters);
+			assert_true(perf_test_device.limits > 0);
+			perf_test_fixture_stop(&fixture);
+		}
+}
+
+static void only_some_tests_can_share_receives(void **state)
+{
+	struct test_parameters parameters = parameters_of(TEST_SEND, 100);
+	struct perf_test_fixture fixture;
+
+	(void)state;
+	perf_test_fixture_start_shared(&fixture, 2, 64);
+	assert_true(test_run_can(&fixture.server.test, &parameters));
+	parameters.kind = TEST_LATENCY;
+	assert_false(test_run_can(&fixture.server.test, &parameters));
+	parameters.kind = TEST_BANDWIDTH;
+	parameters.operation = &test_operations[TEST_WRITE];
+	assert_false(test_run_can(&fixture.server.test, &parameters));
+	parameters.operation = &test_operations[TEST_WRITE_IMM];
+	assert_true(test_run_can(&fixture.server.test, &parameters));
+	perf_test_fixture_stop(&fixture);
+}
+
 static void a_time_limit_ends_a_run(void **state)
 {
 	(void)state;
@@ -231,31 +283,39 @@ static void a_silent_peer_ends_a_run(void **state)
 	}
 }
 
+/* Sends a message of this length from the client on one of its queue pairs. */
+static void send_wrong(struct perf_test *client, unsigned int queue_pair, uint32_t length)
+{
+	struct ibv_sge sge = {(uintptr_t)client->control->private.start, length, 1};
+	struct ibv_send_wr request = {.sg_list = &sge,
+		.num_sge = length > 0,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED};
+
+	assert_int_equal(perf_test_post(client, &client->queue_pairs[queue_pair], CONTROL_OPERATION,
+				 &request),
+		0);
+}
+
+/* Begins at both ends, as far as the client's first operation. */
+static void begin_both(struct perf_test_fixture *fixture, const struct test_parameters *parameters)
+{
+	test_run_begin(&fixture->client.test, parameters, 1000);
+	test_run_begin(&fixture->server.test, parameters, 1000);
+	assert_int_equal(perf_test_send_empty(&fixture->client.test), 0);
+	assert_int_equal(receives_use_up(&fixture->client.test), 0);
+}
+
 /* Sends messages of these lengths from the client, then runs the server's half. */
 static void assert_refused(const struct test_parameters *parameters, const uint32_t *lengths)
 {
 	struct perf_test_fixture fixture;
-	struct perf_test *client = &fixture.client.test;
-	struct ibv_sge sge;
-	struct ibv_send_wr request;
 	struct command command;
 
 	perf_test_fixture_start(&fixture, 1, 64);
-	test_run_begin(client, parameters, 1000);
-	test_run_begin(&fixture.server.test, parameters, 1000);
-	assert_int_equal(perf_test_send_empty(client), 0);
-	assert_int_equal(receives_use_up(client), 0);
-	for (; *lengths != UINT32_MAX; lengths++) {
-		sge = (struct ibv_sge){
-			(uintptr_t)fixture.client.control.private.start, *lengths, 1};
-		request = (struct ibv_send_wr){.sg_list = &sge,
-			.num_sge = *lengths > 0,
-			.opcode = IBV_WR_SEND,
-			.send_flags = IBV_SEND_SIGNALED};
-		assert_int_equal(
-			perf_test_post(client, client->queue_pairs, CONTROL_OPERATION, &request),
-			0);
-	}
+	begin_both(&fixture, parameters);
+	for (; *lengths != UINT32_MAX; lengths++)
+		send_wrong(&fixture.client.test, 0, *lengths);
 	/* What follows the end of the operations is taken for a command. */
 	if (perf_test_fixture_run_alone(&fixture.server, parameters, NULL) == 0)
 		assert_int_equal(control_receive_message(
@@ -283,6 +343,46 @@ static void impossible_messages_are_refused(void **state)
 	parameters = parameters_of(TEST_WRITE_IMM, 1000);
 	assert_refused(&parameters, send);
 	assert_refused(&parameters, permission);
+}
+
+/*
+ * A client that sends more operations than it was permitted is refused, whether the queue pairs
+ * have receives of their own or one of them takes all that they share.
+ */
+static void too_many_operations_are_refused(void **state)
+{
+	struct test_parameters parameters = parameters_of(TEST_SEND, 100);
+
+	(void)state;
+	parameters.queue_pairs = 2;
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		bool shares = kind & 1, drains = kind & 2;
+		unsigned int count = shares ? 2 * (8 + 16) + 2 * (8 + 24) : 8 + 16;
+		struct perf_test_fixture fixture;
+
+		if (shares)
+			perf_test_fixture_start_shared(&fixture, 2, 8);
+		else
+			perf_test_fixture_start(&fixture, 2, 8);
+		perf_test_device.send_size = parameters.size;
+		begin_both(&fixture, &parameters);
+		for (unsigned int i = 0; i < (drains ? count : 9); i++) {
+			send_wrong(&fixture.client.test, 1, parameters.size);
+			/* The device delivers it. */
+			assert_true(endpoint_poll(&fixture.client.control.endpoint,
+					    &fixture.client.test.polled) >= 0);
+		}
+		/* The other queue pair finds no receive, if they share them. */
+		send_wrong(&fixture.client.test, 0, parameters.size);
+		endpoint_arm(&fixture.client.control.endpoint);
+		assert_int_equal(perf_test_device.starved > 0, shares && drains);
+		assert_int_equal(
+			perf_test_fixture_run_alone(&fixture.server, &parameters, NULL), -1);
+		assert_int_equal(fixture.server.control.failure.kind, FAILURE_PROTOCOL);
+		assert_string_equal(fixture.server.control.failure.evidence,
+			"the peer sent more operations than it was permitted");
+		perf_test_fixture_stop(&fixture);
+	}
 }
 
 /* Parameters for which there is too little memory, or there are no receives. */
@@ -316,6 +416,8 @@ static void impossible_parameters_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(receives_are_shared),
+		cmocka_unit_test(only_some_tests_can_share_receives),
 		cmocka_unit_test(messages_are_told_apart_by_length),
 		cmocka_unit_test(any_shape_runs),
 		cmocka_unit_test(operations_alternate),
@@ -325,6 +427,7 @@ int main(void)
 		cmocka_unit_test(a_latency_test_finds_wrong_data),
 		cmocka_unit_test(a_silent_peer_ends_a_run),
 		cmocka_unit_test(impossible_messages_are_refused),
+		cmocka_unit_test(too_many_operations_are_refused),
 		cmocka_unit_test(impossible_parameters_are_refused),
 	};
 

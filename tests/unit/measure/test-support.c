@@ -23,7 +23,7 @@ static const struct facts able = {
 	.count = 3,
 	.facts = {{"device", "rxe0"},
 		{"operations", "write read fetch-add compare-swap send write-imm"},
-		{"test limits", "inline 512 sge 32 sge-rd 30 signal-every 1024"}},
+		{"test limits", "inline 512 sge 32 sge-rd 30 signal-every 1024 srq 1"}},
 };
 
 /* Checks the options against the ends. The evidence is NULL if they are supported. */
@@ -119,12 +119,26 @@ static void pieces_and_signals_have_limits(void **state)
 	check(&options, &able, &iwarp, NULL);
 }
 
+static void shared_receives_need_both_ends(void **state)
+{
+	const struct facts without = facts_of("send", "inline 8 srq 0"), old = facts_of("send", "");
+	struct options options = options_of(TEST_SEND, false);
+
+	(void)state;
+	options.measure.shares = true;
+	check(&options, &able, &able, NULL);
+	check(&options, &able, &without, "--srq: the max_srq of rxe0 of hostA is 0");
+	check(&options, &without, &able, "--srq: the max_srq of rxe0 of this host is 0");
+	check(&options, &able, &old, "rdma-server 0.1.0 of hostA does not know --srq");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operations_need_both_ends),
 		cmocka_unit_test(inline_data_needs_ends_that_send),
 		cmocka_unit_test(pieces_and_signals_have_limits),
+		cmocka_unit_test(shared_receives_need_both_ends),
 	};
 
 	return cmocka_run_group_tests_name("support", tests, NULL, NULL);

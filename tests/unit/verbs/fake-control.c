@@ -271,6 +271,12 @@ void fake_raise_for(enum ibv_event_type type, struct ibv_qp *qp)
 	raise_event(&(struct ibv_async_event){.element.qp = qp, .event_type = type});
 }
 
+void fake_raise_limit(struct ibv_srq *srq)
+{
+	raise_event(&(struct ibv_async_event){
+		.element.srq = srq, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+}
+
 unsigned int fake_unacknowledged_events(void)
 {
 	unsigned int count;

@@ -74,6 +74,7 @@ void fake_open_events(void);
 /* Raises an asynchronous event of a port, or of the device if `port` is 0, or of a queue pair. */
 void fake_raise(enum ibv_event_type type, unsigned int port);
 void fake_raise_for(enum ibv_event_type type, struct ibv_qp *qp);
+void fake_raise_limit(struct ibv_srq *srq);
 
 /* Returns the number of events that were not read and acknowledged. */
 unsigned int fake_unacknowledged_events(void);

@@ -10,6 +10,7 @@
 #include "tests/unit/verbs/fake-verbs.h"
 #include "verbs/device-events.h"
 #include "verbs/device.h"
+#include "verbs/shared-receives.h"
 
 #define OTHER_PORT 2
 #define THIRD_PORT 3
@@ -257,6 +258,8 @@ static void an_event_of_a_queue_pair_explains_only_its_failure(void **state)
 static void failures_of_queues_are_counted_and_acknowledged(void **state)
 {
 	struct ibv_qp qp = {.context = fake_context(), .qp_num = 90};
+	struct shared_receives shared = {0};
+	struct ibv_srq srq = {.srq_context = &shared};
 	struct failure failure;
 
 	(void)state;
@@ -265,9 +268,10 @@ static void failures_of_queues_are_counted_and_acknowledged(void **state)
 	wait_count("event_queue_pair_fatal", 1);
 	fake_raise(IBV_EVENT_SRQ_ERR, 0);
 	wait_count("event_shared_receive_queue_error", 1);
-	fake_raise(IBV_EVENT_SRQ_LIMIT_REACHED, 0);
+	fake_raise_limit(&srq);
 	wait_count("event_shared_receive_queue_limit", 1);
 	wait_acknowledged();
+	assert_true(shared.reached);
 	failure = blamed(FAILURE_GONE, 90);
 	assert_string_equal(
 		failure.evidence, "waited; fake0 queue pair 90: queue pair failure 0.0 s ago");
