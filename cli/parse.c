@@ -639,6 +639,13 @@ static uint64_t default_size(const struct options *options)
 	return options->measure.bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
 }
 
+/* True if the queue pairs take tickets: measure/atomics.h. Each try needs the answer to the last. */
+static bool takes_tickets(const struct options *options)
+{
+	return options->operation->number == TEST_COMPARE_SWAP && options->measure.bandwidth &&
+	       options->measure.verify;
+}
+
 /* Rejects options for work requests that the operation cannot have. */
 static enum options_result check_requests(struct options *options)
 {
@@ -667,6 +674,13 @@ static enum options_result check_requests(struct options *options)
 		return options_wrong(options,
 			"--sge must be at most --size, %" PRIu64 ", not '%" PRIu32 "'",
 			measure->smallest, measure->gathers);
+	if (takes_tickets(options) && options->depth > 1)
+		return options_wrong(options,
+			"--depth must be 1 with %s and --verify: each try needs the answer to the "
+			"one before",
+			options->operation->name);
+	if (takes_tickets(options))
+		options->depth = 1;
 	if (options->depth && measure->signal_every > options->depth)
 		return options_wrong(options,
 			"--signal-every must be at most --depth, %" PRIu32 ", not '%" PRIu32 "'",

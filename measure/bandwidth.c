@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "measure/atomics.h"
 #include "measure/receives.h"
 #include "protocol/test-pattern.h"
 
@@ -197,7 +198,7 @@ static void take_operations(
 		return;
 	for (; before < queue_pair->completed; before++)
 		if (test->parameters.operation->atomic)
-			test->wrong += !perf_test_counted_right(test, queue_pair, before);
+			atomics_check(test, queue_pair, before);
 		else
 			check_data(test, queue_pair,
 				test->control->private.start +

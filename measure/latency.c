@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "measure/atomics.h"
 #include "measure/receives.h"
 #include "protocol/test-pattern.h"
 
@@ -214,7 +215,7 @@ static int post(struct perf_test *test, struct form *form, uint64_t number, bool
 	form->request.send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	form->request.send_flags |= signaled ? IBV_SEND_SIGNALED : 0;
 	if (test->parameters.operation->atomic)
-		perf_test_number_atomic(test, test->queue_pairs, number, &form->request);
+		atomics_describe(test, test->queue_pairs, number, &form->request);
 	test->queue_pairs->posted = number + 1;
 	return perf_test_post(test, test->queue_pairs, CONTROL_OPERATION, &form->request);
 }
@@ -269,16 +270,17 @@ static int ping(struct perf_test *test, struct form *form, uint64_t number, uint
 	return test->parameters.verify ? check_write(test, number) : 0;
 }
 
-/* True if what was READ, or fetched by the atomic operation with this number, is right. */
-static bool is_right(const struct perf_test *test, uint64_t number)
+/* Checks what was READ, or fetched by the atomic operation with this number. */
+static void check_fetched(struct perf_test *test, uint64_t number)
 {
-	const struct test_queue_pair *queue_pair = test->queue_pairs;
 	uint32_t size = test->parameters.size;
 
 	if (test->parameters.operation->atomic)
-		return perf_test_counted_right(test, queue_pair, number);
-	return pattern_check(test->control->private.start, size,
-		       perf_test_seed(test, queue_pair, 0, !test->server)) == size;
+		atomics_check(test, test->queue_pairs, number);
+	else
+		test->wrong +=
+			pattern_check(test->control->private.start, size,
+				perf_test_seed(test, test->queue_pairs, 0, !test->server)) < size;
 }
 
 static int read_once(struct perf_test *test, struct form *form, uint64_t number, uint64_t *end)
@@ -286,7 +288,8 @@ static int read_once(struct perf_test *test, struct form *form, uint64_t number,
 	if (post(test, form, number, true) || await_completion(test, number))
 		return -1;
 	*end = test_now();
-	test->wrong += test->parameters.verify && !is_right(test, number);
+	if (test->parameters.verify)
+		check_fetched(test, number);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "measure/atomics.h"
 #include "measure/perf-test.h"
 #include "protocol/little-endian.h"
 
@@ -82,38 +83,6 @@ static enum ibv_wr_opcode opcode_of(const struct test_parameters *parameters)
 						     : opcodes[parameters->operation->number];
 }
 
-/*
- * Each queue pair has a counter in the other side's memory, where its first slot begins, and each
- * operation increases it by 1. So an operation fetches its own number.
- */
-void perf_test_number_atomic(const struct perf_test *test, const struct test_queue_pair *queue_pair,
-	uint64_t number, struct ibv_send_wr *request)
-{
-	bool adds = test->parameters.operation->number == TEST_FETCH_ADD;
-
-	request->wr.atomic.remote_addr = test->control->peer_address + queue_pair->offset;
-	request->wr.atomic.rkey = test->control->peer_rkey;
-	request->wr.atomic.compare_add = adds ? 1 : number;
-	request->wr.atomic.swap = number + 1;
-}
-
-void perf_test_clear_counters(struct perf_test *test)
-{
-	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++)
-		memset(test->control->offered.start + test->queue_pairs[i].offset, 0,
-			TEST_ATOMIC_SIZE);
-}
-
-bool perf_test_counted_right(
-	const struct perf_test *test, const struct test_queue_pair *queue_pair, uint64_t number)
-{
-	uint64_t fetched;
-
-	memcpy(&fetched, test->control->private.start + perf_test_offset(test, queue_pair, number),
-		sizeof(fetched));
-	return fetched == number;
-}
-
 /* True if an operation's data is copied into its work request. */
 static bool is_inline(const struct test_parameters *parameters, const struct queue_pair *pair)
 {
@@ -155,7 +124,7 @@ void perf_test_describe(const struct perf_test *test, const struct test_queue_pa
 		.wr.rdma = {control->peer_address + offset, control->peer_rkey},
 	};
 	if (parameters->operation->atomic)
-		perf_test_number_atomic(test, queue_pair, number, request);
+		atomics_describe(test, queue_pair, number, request);
 }
 
 int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,

@@ -50,7 +50,8 @@ struct test_queue_pair {
 	uint64_t served;   /* checked, filled for the peer's READs, or permitted anew */
 	bool peer_ended, confirmed;
 
-	uint64_t notices; /* sent */
+	uint64_t next_ticket; /* of the shared counter: measure/atomics.h */
+	uint64_t notices;     /* sent */
 
 	/* First receives of either end that empty SENDs have used up (measure/receives.h). */
 	unsigned int filled;  /* the peer's */
@@ -75,6 +76,7 @@ struct perf_test {
 	bool end_received; /* the client's next command has arrived */
 	uint32_t batch;    /* operations posted as one list */
 	uint64_t operations, wrong, wrong_offset;
+	uint64_t tickets, ticket_sum; /* taken from the shared counter: measure/atomics.h */
 	uint64_t last;             /* time of the last completion; 0: none */
 	uint64_t end;              /* end of the test, by test_now() */
 	uint64_t keepalive_sent;   /* time when the last keepalive was sent; at first, the start */
@@ -171,17 +173,6 @@ int perf_test_check_idle(struct perf_test *test, deadline_t *deadline);
  */
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, struct ibv_send_wr *request, struct ibv_sge pieces[TEST_SGE_MAX]);
-
-/* Sets what differs between the work requests of atomic operations. */
-void perf_test_number_atomic(const struct perf_test *test, const struct test_queue_pair *queue_pair,
-	uint64_t number, struct ibv_send_wr *request);
-
-/* Sets the counters in `offered` to 0, before a test of atomic operations. */
-void perf_test_clear_counters(struct perf_test *test);
-
-/* True if the atomic operation with this number fetched what the one before it had left. */
-bool perf_test_counted_right(
-	const struct perf_test *test, const struct test_queue_pair *queue_pair, uint64_t number);
 
 /* Posts a list of work requests of one kind. */
 int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,

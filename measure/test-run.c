@@ -1,6 +1,7 @@
 /* Begins and runs one end of a test, and sends the client's commands to the server. */
 #include <time.h>
 
+#include "measure/atomics.h"
 #include "measure/receives.h"
 #include "measure/test-run.h"
 
@@ -70,7 +71,7 @@ void test_run_begin(
 	begin_queue_pairs(test);
 	receives_post(test);
 	if (parameters->operation->atomic)
-		perf_test_clear_counters(test);
+		atomics_clear(test);
 	if (parameters->kind == TEST_LATENCY)
 		latency_prepare(test);
 }
@@ -99,6 +100,8 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 	test->keepalive_sent = shared->start;
 	status = test->parameters.kind == TEST_LATENCY ? latency_run(test, latency)
 						       : bandwidth_run(test);
+	if (test->parameters.operation->atomic)
+		atomics_check_tickets(test);
 	*result = (struct test_result){
 		.operations = test->operations,
 		.bytes = test->operations * test->parameters.size,

@@ -274,6 +274,11 @@ static const struct {
 		"--signal-every must be at most --depth, 8, not '9'"},
 	{{"latency", "--signal-every", "2"}, "latency does not accept --signal-every" BANDWIDTH},
 	{{"latency", "--srq"}, "latency does not accept --srq" BANDWIDTH},
+	{{"bandwidth", "compare-swap", "--verify", "--depth", "2"},
+		"--depth must be 1 with compare-swap and --verify: each try needs the answer to "
+		"the one before"},
+	{{"bandwidth", "compare-swap", "--verify", "--signal-every", "2"},
+		"--signal-every must be at most --depth, 1, not '2'"},
 	{{"bandwidth", "--srq"}, "--srq cannot be combined with write: it uses up no receives"},
 	{{"bandwidth", "send", "--srq", "--verify", "--size", "250407"},
 		"--size must be at most 250406 with --srq, --verify and --qps 1, not '250407'"},
