@@ -145,8 +145,10 @@ CHECKS_80=(
 		'both ends:  rdma_rxe, N Gb/sec (1X SDR), RDMA MTU 4096, RoCE v2, poll METHOD' \
 		'size   minimum   median     90 %     99 %   99.9 %  99.99 %   maximum' \
 		'   B        us       us       us       us       us       us        us' \
-		'   8 N N N N N N N' \
+		"$(sed -n 5p "$OUT")" \
 		'best median: N s at size 8, half the round trip'
+	# Of few operations, high percentiles are unknown.
+	has "$OUT" '^   8 N N N N.* N$'
 	stop_server
 	start_server any
 	screen 80 0 write "$ADDRESS" "$PORT"
@@ -209,8 +211,8 @@ SECRET='do not have the same secret'
 			'  the same secret; use the same --secret-file at both ends, or none.'
 	done
 	screen 80 3 diagnose --secret-file ours "$ADDRESS" "$PORT"
-	shows "verdict: Whether RDMA works is unknown: client and server $SECRET;" \
-		'         look at this host.' \
+	shows "verdict: Whether RDMA works is unknown: client and server ${SECRET% secret}" \
+		'         secret; look at this host.' \
 		"this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096, N Gb/sec (1X SDR), rdma_rxe" \
 		"${CHECKS_80[@]}" \
 		"connection  failed  client and server $SECRET" \
