@@ -27,7 +27,7 @@ struct tasks {
 	bool ended;
 };
 
-/* The size of the largest file whose contents a task keeps, in bytes. */
+/* The size of the largest file, or piece of a file, whose contents a task keeps, in bytes. */
 #define TASKS_FILE_SIZE ((uint64_t)256 << 10)
 
 /*

@@ -3,10 +3,10 @@
  * keeps open the directories that lead to the current entry.
  *
  * With workers, small files and symbolic links become tasks: to create the file, write it and close
- * it. The owner of the tasks parses the stream and takes the results in its order, so of several
- * failures, the first one in the stream is reported. It creates folders itself, because their
- * entries need them, and writes larger files itself. The last user of a folder sets its permissions
- * and time.
+ * it; so do the pieces of a larger file: to write one. The owner of the tasks parses the stream and
+ * takes the results in its order, so of several failures, the first one in the stream is reported.
+ * It creates folders and larger files itself, because their entries and pieces need them. These get
+ * their permissions and time from whoever uses them last.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -47,14 +47,23 @@ struct level {
 	size_t path_size; /* of its path in `path` */
 };
 
-/* A small file or a symbolic link, and what became of it. */
+/* An open file of the stream, used by the owner and by tasks that write pieces of it. */
+struct file {
+	int descriptor;
+	atomic_uint users;
+	struct tree_entry entry;
+};
+
+/* A small file, a piece of a larger one or a symbolic link, and what became of it. */
 struct item {
 	struct task task;
+	struct file *file; /* a piece of this one, which begins here: */
+	off_t position;
 	struct folder *folder; /* that contains it */
 	struct tree_entry entry;
 	const char *name, *path;
 	uint8_t *contents; /* or the link's target, with a zero byte behind it */
-	size_t have;       /* bytes of it so far */
+	size_t size, have; /* its bytes, and those so far */
 	int error;
 	bool exists;  /* the error is that of its name */
 	char texts[]; /* name, path, contents */
@@ -83,8 +92,8 @@ struct tree_output {
 	char name[FILE_NAME_MAX + 1];
 	char target[TREE_LINK_MAX + 1];
 	struct tree_entry entry;
-	int file;       /* the file being written, or -1 */
-	off_t position; /* bytes of it so far */
+	struct file *file; /* whose data arrives; NULL: none, or a small one */
+	off_t position;    /* bytes of it so far */
 
 	struct tasks tasks;
 	unsigned int window; /* most tasks at a time; 1: there are none */
@@ -204,12 +213,46 @@ static int make_link(
 	return 0;
 }
 
+/* The last user finishes the file, if it is complete. Returns 0 or -errno. Any thread. */
+static int release_file(struct file *file, bool complete)
+{
+	int error = 0;
+
+	if (!file || --file->users > 0)
+		return 0;
+	if (complete)
+		error = finish_file(file->descriptor, &file->entry, (off_t)file->entry.size);
+	else
+		close(file->descriptor);
+	free(file);
+	return error;
+}
+
+/* Writes a piece of a file. */
+static void write_piece(struct item *item)
+{
+	struct file *file = item->file;
+	int error;
+
+	item->error = holes_write(&(struct holes_file){.file = file->descriptor}, item->contents,
+		item->have, item->position);
+	storage_write_back(file->descriptor, (uint64_t)item->position, item->have);
+	item->file = NULL;
+	error = release_file(file, true);
+	if (!item->error)
+		item->error = error;
+}
+
 /* The work of a task. */
 static void work(struct task *task)
 {
 	struct item *item = (struct item *)task;
 	int folder = item->folder->descriptor, file, error;
 
+	if (item->file) {
+		write_piece(item);
+		return;
+	}
 	if (item->entry.kind == TREE_LINK) {
 		item->error =
 			make_link(folder, item->name, (const char *)item->contents, &item->entry);
@@ -241,7 +284,6 @@ int tree_output_open(struct tree_output **result, int directory, const char *nam
 	}
 	output->directory = directory;
 	output->force = force;
-	output->file = -1;
 	output->window = 1;
 	snprintf(output->path, sizeof(output->path), "%s", name);
 	hidden = hidden_folder_open(directory, name, output->hidden);
@@ -290,6 +332,7 @@ static void free_item(struct item *item)
 {
 	if (!item)
 		return;
+	release_file(item->file, false);
 	release_folder(item->folder);
 	free(item);
 }
@@ -318,22 +361,23 @@ static int take_results(struct tree_output *output, unsigned int most, char *why
 }
 
 /*
- * Makes the current entry an item, whose contents arrive next. Returns false if there are no
- * workers for it, or it is too large.
+ * Makes the next bytes of the current entry an item, whose contents arrive next. Returns false if
+ * there are no workers for it, or it is too large.
  */
-static bool start_item(struct tree_output *output)
+static bool start_item(struct tree_output *output, uint64_t size)
 {
 	size_t name_size = strlen(output->name) + 1, path_size = strlen(output->path) + 1;
 	struct item *item;
 
-	if (output->window == 1 || output->entry.size > TASKS_FILE_SIZE)
+	if (output->window == 1 || size > TASKS_FILE_SIZE)
 		return false;
-	item = calloc(1, sizeof(*item) + name_size + path_size + output->entry.size + 1);
+	item = calloc(1, sizeof(*item) + name_size + path_size + size + 1);
 	if (!item)
 		return false;
 	item->folder = output->levels[output->depth].folder;
 	item->folder->users++;
 	item->entry = output->entry;
+	item->size = (size_t)size;
 	item->name = memcpy(item->texts, output->name, name_size);
 	item->path = memcpy(item->texts + name_size, output->path, path_size);
 	item->contents = (uint8_t *)item->texts + name_size + path_size;
@@ -392,20 +436,28 @@ static int leave_folder(struct tree_output *output, char *why)
 
 static int start_file(struct tree_output *output, char *why)
 {
-	int file = create_file(folder_of(output), output->name);
+	struct file *file = calloc(1, sizeof(*file));
 
-	if (file < 0)
-		return refuse_entry(output, file, why);
+	if (!file)
+		return refuse(output, -ENOMEM, "", why);
+	file->descriptor = create_file(folder_of(output), output->name);
+	if (file->descriptor < 0) {
+		int error = file->descriptor;
+
+		free(file);
+		return refuse_entry(output, error, why);
+	}
+	file->users = 1;
+	file->entry = output->entry;
 	output->file = file;
-	output->position = 0;
 	return 0;
 }
 
 static int end_file(struct tree_output *output, char *why)
 {
-	int error = finish_file(output->file, &output->entry, output->position);
+	int error = release_file(output->file, true);
 
-	output->file = -1;
+	output->file = NULL;
 	return error ? refuse(output, error, "", why) : 0;
 }
 
@@ -417,7 +469,7 @@ static int take_link(struct tree_output *output, char *why)
 	output->target[output->entry.size] = '\0';
 	if (strlen(output->target) != output->entry.size)
 		return refuse_stream("the target of a symbolic link contains a zero byte", why);
-	if (start_item(output)) {
+	if (start_item(output, output->entry.size)) {
 		memcpy(output->item->contents, output->target, output->entry.size);
 		return finish_item(output, why);
 	}
@@ -428,10 +480,11 @@ static int take_link(struct tree_output *output, char *why)
 /* Begins a file: its data follows, if there is any. */
 static int take_file(struct tree_output *output, char *why)
 {
-	bool small = start_item(output);
+	bool small = start_item(output, output->entry.size);
 	int error;
 
 	tree_progress_count(output->progress, output->path, output->entry.size, 0);
+	output->position = 0;
 	if (!small) {
 		error = start_file(output, why);
 		if (error)
@@ -571,30 +624,62 @@ static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_
 	return error ? error : (ssize_t)most;
 }
 
+/* Begins another piece of a larger file, if there are workers for it. */
+static void start_piece(struct tree_output *output)
+{
+	uint64_t left = output->entry.size - (uint64_t)output->position;
+
+	if (!start_item(output, left < TASKS_FILE_SIZE ? left : TASKS_FILE_SIZE))
+		return;
+	output->item->file = output->file;
+	output->item->position = output->position;
+	output->file->users++;
+}
+
+/* Adds bytes to the item. Returns their number or -errno. */
+static ssize_t fill_item(struct tree_output *output, const uint8_t *bytes, size_t size, char *why)
+{
+	struct item *item = output->item;
+	size_t left = item->size - item->have, most = size < left ? size : left;
+	int error;
+
+	memcpy(item->contents + item->have, bytes, most);
+	item->have += most;
+	output->position += (off_t)most;
+	error = most == left ? finish_item(output, why) : 0;
+	return error ? error : (ssize_t)most;
+}
+
+/* Writes bytes of the file. Returns their number or -errno. */
+static ssize_t write_bytes(struct tree_output *output, const uint8_t *bytes, size_t size, char *why)
+{
+	uint64_t left = output->entry.size - (uint64_t)output->position;
+	size_t most = size < left ? size : (size_t)left;
+	const struct holes_file file = {.file = output->file->descriptor};
+	int error = holes_write(&file, bytes, most, output->position);
+
+	if (error)
+		return refuse(output, error, "", why);
+	storage_write_back(file.file, (uint64_t)output->position, most);
+	output->position += (off_t)most;
+	return (ssize_t)most;
+}
+
 /* Takes bytes of the file. Returns their number or -errno. */
 static ssize_t take_data(struct tree_output *output, const uint8_t *bytes, size_t size, char *why)
 {
-	struct item *item = output->item;
-	uint64_t left = output->entry.size - (item ? item->have : (uint64_t)output->position);
-	size_t most = size < left ? size : (size_t)left;
+	ssize_t taken;
 	int error = 0;
 
-	if (item) {
-		memcpy(item->contents + item->have, bytes, most);
-		item->have += most;
-	} else {
-		error = holes_write(
-			&(struct holes_file){.file = output->file}, bytes, most, output->position);
-		storage_write_back(output->file, (uint64_t)output->position, most);
-		output->position += (off_t)most;
-	}
-	if (error)
-		return refuse(output, error, "", why);
-	if (most == left) {
+	if (!output->item)
+		start_piece(output);
+	taken = output->item ? fill_item(output, bytes, size, why)
+			     : write_bytes(output, bytes, size, why);
+	if (taken >= 0 && (uint64_t)output->position == output->entry.size) {
 		output->part = PART_HEADER;
-		error = item ? finish_item(output, why) : end_file(output, why);
+		error = end_file(output, why);
 	}
-	return error ? error : (ssize_t)most;
+	return error ? error : taken;
 }
 
 int tree_output_write(
@@ -697,8 +782,7 @@ void tree_output_close(struct tree_output *output)
 	while ((task = tasks_drop(&output->tasks)))
 		free_item((struct item *)task);
 	free_item(output->item);
-	if (output->file >= 0)
-		close(output->file);
+	release_file(output->file, false);
 	for (; output->depth > 0; output->depth--)
 		release_folder(output->levels[output->depth].folder);
 	hidden_folder_remove(output->directory, output->hidden);
