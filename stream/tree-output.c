@@ -41,6 +41,13 @@ struct folder {
 	struct tree_entry entry;
 };
 
+/*
+ * Bytes of texts and contents in an item: up to SMALL_ROOM, as many as it needs; otherwise as many
+ * as any needs.
+ */
+#define SMALL_ROOM ((size_t)32 << 10)
+#define MOST_ROOM  ((size_t)TASKS_FILE_SIZE + PATH_MAX + FILE_NAME_MAX + 3)
+
 /* A folder that the stream is in; the first one is the hidden folder. */
 struct level {
 	struct folder *folder;
@@ -64,6 +71,7 @@ struct item {
 	const char *name, *path;
 	uint8_t *contents; /* or the link's target, with a zero byte behind it */
 	size_t size, have; /* its bytes, and those so far */
+	size_t room;       /* allocated bytes for what follows */
 	int error;
 	bool exists;  /* the error is that of its name */
 	char texts[]; /* name, path, contents */
@@ -98,6 +106,7 @@ struct tree_output {
 	struct tasks tasks;
 	unsigned int window; /* most tasks at a time; 1: there are none */
 	struct item *item;   /* whose contents arrive, or NULL */
+	struct item *spare;  /* a list of large ones that can be used again */
 	int error;           /* of the first task that failed; 0: none */
 
 	bool started;                   /* the first entry has arrived */
@@ -328,13 +337,19 @@ static int refuse_entry(const struct tree_output *output, int error, char *why)
 	return refuse_name(output->path, folder_of(output), output->name, error, "", why);
 }
 
-static void free_item(struct item *item)
+/* Keeps a large item's memory, because to fill new memory takes longer than to copy into it. */
+static void free_item(struct tree_output *output, struct item *item)
 {
 	if (!item)
 		return;
 	release_file(item->file, false);
 	release_folder(item->folder);
-	free(item);
+	if (item->room <= SMALL_ROOM) {
+		free(item);
+		return;
+	}
+	item->task.next = (struct task *)output->spare;
+	output->spare = item;
 }
 
 /*
@@ -355,9 +370,27 @@ static int take_results(struct tree_output *output, unsigned int most, char *why
 				item->path, item->folder->descriptor, item->name, error, "", why);
 		else if (error)
 			refuse_path(item->path, error, "", why);
-		free_item(item);
+		free_item(output, item);
 	}
 	return output->error;
+}
+
+/* Allocates an item with room for texts and contents, or takes a spare one. */
+static struct item *take_memory(struct tree_output *output, size_t room)
+{
+	struct item *item = output->spare;
+
+	if (room > SMALL_ROOM) {
+		room = MOST_ROOM;
+		if (item) {
+			output->spare = (struct item *)item->task.next;
+			return item;
+		}
+	}
+	item = malloc(sizeof(*item) + room);
+	if (item)
+		item->room = room;
+	return item;
 }
 
 /*
@@ -371,10 +404,10 @@ static bool start_item(struct tree_output *output, uint64_t size)
 
 	if (output->window == 1 || size > TASKS_FILE_SIZE)
 		return false;
-	item = calloc(1, sizeof(*item) + name_size + path_size + size + 1);
+	item = take_memory(output, name_size + path_size + (size_t)size + 1);
 	if (!item)
 		return false;
-	item->folder = output->levels[output->depth].folder;
+	*item = (struct item){.room = item->room, .folder = output->levels[output->depth].folder};
 	item->folder->users++;
 	item->entry = output->entry;
 	item->size = (size_t)size;
@@ -470,7 +503,7 @@ static int take_link(struct tree_output *output, char *why)
 	if (strlen(output->target) != output->entry.size)
 		return refuse_stream("the target of a symbolic link contains a zero byte", why);
 	if (start_item(output, output->entry.size)) {
-		memcpy(output->item->contents, output->target, output->entry.size);
+		memcpy(output->item->contents, output->target, output->entry.size + 1);
 		return finish_item(output, why);
 	}
 	error = make_link(folder_of(output), output->name, output->target, &output->entry);
@@ -780,8 +813,14 @@ void tree_output_close(struct tree_output *output)
 	if (!output)
 		return;
 	while ((task = tasks_drop(&output->tasks)))
-		free_item((struct item *)task);
-	free_item(output->item);
+		free_item(output, (struct item *)task);
+	free_item(output, output->item);
+	while (output->spare) {
+		struct item *item = output->spare;
+
+		output->spare = (struct item *)item->task.next;
+		free(item);
+	}
 	release_file(output->file, false);
 	for (; output->depth > 0; output->depth--)
 		release_folder(output->levels[output->depth].folder);
