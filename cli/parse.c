@@ -676,9 +676,9 @@ static enum options_result check_requests(struct options *options)
 			measure->smallest, measure->gathers);
 	if (takes_tickets(options) && options->depth > 1)
 		return options_wrong(options,
-			"--depth must be 1 with %s and --verify: each try needs the answer to the "
-			"one before",
-			options->operation->name);
+			"--depth must be 1 with %s and --verify, not '%" PRIu32
+			"': each try needs the answer to the one before",
+			options->operation->name, options->depth);
 	if (takes_tickets(options))
 		options->depth = 1;
 	if (options->depth && measure->signal_every > options->depth)

@@ -202,8 +202,10 @@ static int check_result(struct measurement *measurement)
 			PHASE_MEASUREMENT, 0, "--verify", "wrong data in %llu operation%s",
 			(unsigned long long)wrong, wrong == 1 ? "" : "s");
 	if (measure->verify)
-		output_result(
-			&measurement->output, NULL, "verified: every byte of every operation");
+		output_result(&measurement->output, NULL,
+			measurement->options->operation->atomic
+				? "verified: every operation counted once"
+				: "verified: every byte of every operation");
 	screen_print_best(measurement);
 	if (measurement->best >= wanted)
 		return 0;

@@ -378,6 +378,8 @@ refused() {
 		assert_json ".mode == \"$MODE\" and .results[0].size_bytes == 8 and .results[0].here.operations == 1500"
 		document 0 bandwidth --verify --bidirectional --duration 0.3
 		document 0 latency --verify --iterations 300
+		expect 0 client bandwidth $MODE --verify --qps 2 --iterations 100 "$ADDRESS" "$PORT"
+		has "$OUT" '^verified: every operation counted once$'
 		expect 0 client bandwidth $MODE --warm-up 0 --threads 2 --duration 0.2 "$ADDRESS" "$PORT"
 		has "$OUT" '^best rate: [0-9.]* MB/s at size 8$'
 		expect 2 client bandwidth $MODE --size 16 "$ADDRESS" "$PORT"

@@ -275,8 +275,8 @@ static const struct {
 	{{"latency", "--signal-every", "2"}, "latency does not accept --signal-every" BANDWIDTH},
 	{{"latency", "--srq"}, "latency does not accept --srq" BANDWIDTH},
 	{{"bandwidth", "compare-swap", "--verify", "--depth", "2"},
-		"--depth must be 1 with compare-swap and --verify: each try needs the answer to "
-		"the one before"},
+		"--depth must be 1 with compare-swap and --verify, not '2': each try needs the "
+		"answer to the one before"},
 	{{"bandwidth", "compare-swap", "--verify", "--signal-every", "2"},
 		"--signal-every must be at most --depth, 1, not '2'"},
 	{{"bandwidth", "--srq"}, "--srq cannot be combined with write: it uses up no receives"},
