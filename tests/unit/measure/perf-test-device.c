@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -304,6 +305,7 @@ static void advance(bool all)
 	}
 }
 
+/* Without a completion, the other end's thread may need this processor. */
 static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 {
 	struct fixture_cq *queue = (struct fixture_cq *)cq;
@@ -317,6 +319,8 @@ static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 	while (taken < count && queue->polled < queue->added)
 		completions[taken++] = queue->queue[queue->polled++ % COMPLETIONS];
 	pthread_mutex_unlock(&perf_test_device.lock);
+	if (taken == 0)
+		sched_yield();
 	return taken;
 }
 
