@@ -272,7 +272,7 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	--shape 2:8 command:region receive queue-pairs:4 closed => $QUEUE_PAIR_MISMATCH
 	END
 	start_server any
-	client bandwidth send --srq --verify --qps 4 --duration 3 "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	client bandwidth send --srq --verify --qps 4 --duration 1 "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 	other=$!
 	# shellcheck disable=SC2086 # several words
 	while kill -0 $other 2>/dev/null; do
