@@ -398,6 +398,7 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.direct = options->direct,
 		.plans = plans_of(options),
 		.buffer = options->buffer,
+		.buffer_grows = options->buffer_grows,
 		.chunk = options->chunk,
 		.depth = options->depth,
 		.workers = options->workers,

@@ -131,6 +131,7 @@ struct options {
 	bool direct;        /* read and write files past the page cache */
 	bool discard;       /* accept data that is not stored */
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */
+	bool buffer_grows;  /* it was not given: fast links have more */
 	uint32_t chunk;     /* bytes of an operation, up to buffer / 2; 0: the device's default */
 	uint32_t depth;     /* operations in flight; 0: the device's default */
 	uint32_t workers;   /* threads that read or write a file; 0: by size and processors */

@@ -740,6 +740,9 @@ static enum options_result check_watch(struct options *options, const struct lin
 /* Checks the combination of options after each has been checked alone. */
 static enum options_result check_together(struct options *options, const struct line *line)
 {
+	options->buffer_grows = options->buffer == 0;
+	if (options->buffer_grows)
+		options->buffer = BUFFER_DEFAULT;
 	switch (options->command) {
 	case CLI_SERVE:
 	case CLI_EXCHANGE:
@@ -793,7 +796,6 @@ enum options_result parse_command_line(
 		.command = CLI_COMMANDS,
 		.port = OPTIONS_PORT,
 		.timeout = TIMEOUT_DEFAULT,
-		.buffer = BUFFER_DEFAULT,
 		.dscp = -1,
 		.max_clients = CLIENTS_DEFAULT,
 		.measure = {.warm_up = WARM_UP_DEFAULT, .queue_pairs = 1, .threads = 1},

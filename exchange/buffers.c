@@ -8,8 +8,8 @@
  * tutorial client whose mode is unknown needs two rights, and its region stays until it has gone.)
  * The CQ thread then deregisters it, and the main thread frees it later. Locked memory is counted
  * in pages, and many systems limit each user to 8 MiB. By default (--buffer, in cli/parse.c), the
- * two rings therefore occupy 7 MiB together, or less if the streams are shorter or the limit is
- * lower. To exchange two texts, a server needs two pages, or three with test data.
+ * two rings therefore occupy 7 MiB together, more if the link is fast and the limit is higher, or
+ * less if the streams are shorter or the limit is lower. To exchange two texts, a server needs two pages, or three with test data.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,6 +19,10 @@
 
 #define DEPTH_MIN 16
 #define DEPTH_MAX 64
+
+/* The round trip, in microseconds, for which a fast link has a buffer; and the most without --buffer. */
+#define ROUND_TRIP_US 100
+#define BUFFER_MOST   (UINT64_C(64) << 20)
 
 /*
  * In addition to the pieces that its depth allows, a peer sends MSG_MR, MSG_HAVE, MSG_START,
@@ -110,15 +114,31 @@ static uint64_t round_slot(uint64_t size)
 	return size / unit * unit;
 }
 
-/* Replaces most receives by slots, all of which fit into --buffer. */
-static void choose_slots(struct queue_limits *limits, const struct exchange_settings *settings)
+/*
+ * The bytes for data, both directions. On a fast link, each thread that reads or writes a file
+ * needs a chunk while another one moves, and the link what it carries in a round trip.
+ */
+static uint64_t choose_buffer(
+	const struct exchange_settings *settings, const struct device *device, uint8_t port)
+{
+	uint64_t workers = settings->workers ? settings->workers : WORKERS_MOST;
+	uint64_t wanted = 2 * workers * device->traits->chunk +
+			  device_port_rate(device, port) / 1000000 * ROUND_TRIP_US;
+
+	if (!settings->buffer_grows || device->traits->software || wanted < settings->buffer)
+		return settings->buffer;
+	return wanted < BUFFER_MOST ? wanted : BUFFER_MOST;
+}
+
+/* Replaces most receives by slots, all of which fit into the buffer. */
+static void choose_slots(struct queue_limits *limits)
 {
 	uint64_t slot;
 
 	limits->receives = FIRST_RECEIVES;
 	limits->sends += FIRST_RECEIVES; /* which our empty SENDs use up at the peer */
 	limits->slots = limits->depth + (limits->texts ? TEXT_SLOT_MESSAGES : SLOT_MESSAGES);
-	slot = round_slot(settings->buffer / limits->slots);
+	slot = round_slot(limits->buffer / limits->slots);
 	if (slot < SLOT_MIN)
 		slot = SLOT_MIN;
 	if (!limits->texts && limits->chunk > slot - MESSAGE_SIZE)
@@ -140,19 +160,21 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 			.depth = TEXT_DEPTH,
 			.sends = TEXT_SENDS + (test_data ? TEST_DATA_OPERATIONS : 0),
 			.receives = TEXT_RECEIVES,
+			.buffer = settings->buffer,
 			.texts = true,
 		};
 		if (posted)
-			choose_slots(limits, settings);
+			choose_slots(limits);
 		return;
 	}
+	limits->buffer = choose_buffer(settings, device, port);
 	/* A SEND wakes the peer's program, as a WRITE does that completes FLOW_TOGETHER chunks. */
 	if (chunk == 0)
 		chunk = device->traits->chunk * (posted ? FLOW_TOGETHER : 1);
 	most = device_message_max(device, port);
 	limits->chunk = clamp(chunk, 1, posted ? most - MESSAGE_SIZE : most);
 	depth = posted ? SEND_DEPTH
-		       : clamp(settings->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);
+		       : clamp(limits->buffer / 2 / limits->chunk, DEPTH_MIN, DEPTH_MAX);
 	limits->depth = settings->depth ? settings->depth : depth;
 	/*
 	 * A piece needs up to two sends, and the device may limit the send queue. Slots then fit
@@ -165,7 +187,7 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 	limits->sends = 2 * limits->depth + MESSAGES;
 	limits->receives = limits->depth + MESSAGES;
 	if (posted)
-		choose_slots(limits, settings);
+		choose_slots(limits);
 }
 
 /*
@@ -175,13 +197,12 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
  */
 static uint64_t budget(const struct connection *connection)
 {
-	const struct exchange_settings *settings = connection->settings;
-	uint64_t lockable = memory_lockable();
+	uint64_t lockable = memory_lockable(), buffer = connection->limits.buffer;
 
 	if (lockable == UINT64_MAX)
-		return settings->buffer;
-	lockable /= settings->active ? 2 : 4;
-	return lockable < settings->buffer ? lockable : settings->buffer;
+		return buffer;
+	lockable /= connection->settings->active ? 2 : 4;
+	return lockable < buffer ? lockable : buffer;
 }
 
 /* The most bytes for one stream's data if the other's needs this many. */

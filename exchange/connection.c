@@ -26,7 +26,6 @@
  */
 #define WORKERS_FILE_SIZE     (UINT64_C(64) << 20)
 #define PROCESSORS_PER_WORKER 4
-#define WORKERS_MOST          4
 
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
 #define RNR_TIMER 12

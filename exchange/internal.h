@@ -70,12 +70,16 @@ enum operation {
 };
 
 /* Queue and transfer sizes. Constant after connect or accept. */
+/* The most threads for a file without --workers. */
+#define WORKERS_MOST 4
+
 struct queue_limits {
 	uint32_t chunk;    /* maximum bytes of one WRITE or READ, or of the data in one SEND */
 	uint32_t depth;    /* pieces of the peer's stream for which we have receives */
 	uint32_t sends;    /* capacity of the send queue */
 	uint32_t receives; /* receives for messages, posted before connect or accept */
 	uint32_t slots;    /* receives for messages and data, posted before MSG_MR; 0: none */
+	uint64_t buffer;   /* most bytes for data, both directions */
 	bool texts;        /* a server's limits for an exchange of two texts */
 };
 

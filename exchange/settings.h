@@ -32,6 +32,7 @@ struct exchange_settings {
 	bool direct;                            /* read a file past the page cache */
 	uint8_t plans;             /* what we send and store: enum hello_flag; 0: unknown */
 	uint64_t buffer;           /* registered bytes for data per connection, both directions */
+	bool buffer_grows;         /* it was not chosen: fast links have more */
 	uint32_t chunk, depth;     /* 0: chosen for the device */
 	unsigned int workers;      /* threads that read or write a file; 0: chosen for its size */
 	enum ordering ordering;    /* of the data */

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -225,6 +226,25 @@ uint32_t device_message_max(const struct device *device, uint8_t port)
 	return ibv_query_port(device->verbs, port, &attributes) == 0 && attributes.max_msg_sz > 0
 		       ? attributes.max_msg_sz
 		       : device->traits->chunk;
+}
+
+uint64_t device_port_rate(const struct device *device, uint8_t port)
+{
+	/* By the bit that is set in active_width, and in active_speed, from SDR to NDR. */
+	static const unsigned int lanes[] = {1, 4, 8, 12, 2};
+	static const unsigned int megabits[] = {
+		2500, 5000, 10000, 10000, 14062, 25781, 50000, 100000};
+	struct ibv_port_attr attributes = {0};
+	int width, speed;
+
+	if (ibv_query_port(device->verbs, port, &attributes))
+		return 0;
+	width = ffs(attributes.active_width);
+	speed = ffs(attributes.active_speed);
+	if (width < 1 || width > (int)(sizeof(lanes) / sizeof(lanes[0])) || speed < 1 ||
+		speed > (int)(sizeof(megabits) / sizeof(megabits[0])))
+		return 0;
+	return (uint64_t)lanes[width - 1] * megabits[speed - 1] * 1000000 / 8;
 }
 
 unsigned int device_mtu_bytes(enum ibv_mtu mtu)

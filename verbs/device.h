@@ -96,6 +96,12 @@ const char *device_name(const struct device *device);
  */
 void device_blame(const struct rdma_cm_id *id, struct failure *failure);
 
+/*
+ * The rate of this port in bytes per second, as its width and speed say; 0 if unknown. Software
+ * devices make it up. Any thread. ibv_query_port(3).
+ */
+uint64_t device_port_rate(const struct device *device, uint8_t port);
+
 /* The maximum message size on this port, in bytes. Any thread. ibv_query_port(3). */
 uint32_t device_message_max(const struct device *device, uint8_t port);
 

@@ -10,6 +10,11 @@
 
 #define KIB 1024UL
 
+/* Of the port. */
+static struct {
+	uint8_t width, speed;
+} rate;
+
 /* Returns the queue limits for this device and these settings. */
 static struct queue_limits choose(const struct ibv_device_attr *attributes,
 	const struct exchange_settings *settings, bool streams)
@@ -18,6 +23,7 @@ static struct queue_limits choose(const struct ibv_device_attr *attributes,
 	struct queue_limits limits;
 
 	fake_start(IBV_TRANSPORT_IB);
+	fake_set_rate(rate.width, rate.speed);
 	device.verbs = fake_context();
 	device.traits = device_traits(device.verbs, attributes);
 	queue_limits_choose(&limits, settings, &device, 1,
@@ -70,6 +76,47 @@ static void chunk_and_depth_depend_on_the_device(void **state)
 		assert_true(limits.receives > limits.depth);
 		assert_true(limits.sends >= 2 * limits.depth);
 	}
+}
+
+/* Without --buffer, an adapter with a fast link or many workers has more than 7 MiB. */
+static void a_fast_link_has_a_larger_buffer(void **state)
+{
+	static const struct {
+		uint32_t vendor;
+		uint8_t width, speed; /* 2: 4 lanes; 32: EDR, 64: HDR, 128: NDR */
+		unsigned int workers;
+		bool chosen;
+		uint64_t buffer;
+	} cases[] = {
+		{0x2c9, 2, 32, 0, false, 7168 * KIB},
+		{0x2c9, 2, 64, 0, false, 7168 * KIB},
+		{0x2c9, 2, 128, 0, false, 4096 * KIB + 5000000},
+		{0x2c9, 2, 128, 0, true, 7168 * KIB},
+		{0x2c9, 2, 32, 8, false, 8192 * KIB + 1289000},
+		{0x2c9, 2, 128, 64, false, 65536 * KIB},
+		{0x2c9, 0, 0, 0, false, 7168 * KIB},
+		{0x2c9, 64, 64, 16, false, 16384 * KIB},
+		{FAKE_SOFT_VENDOR, 2, 128, 64, false, 7168 * KIB},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct ibv_device_attr attributes = {
+			.vendor_id = cases[i].vendor, .max_qp_wr = 16384};
+		const struct exchange_settings settings = {
+			.buffer = 7168 * KIB,
+			.buffer_grows = !cases[i].chosen,
+			.workers = cases[i].workers,
+		};
+		struct queue_limits limits;
+
+		rate.width = cases[i].width;
+		rate.speed = cases[i].speed;
+		limits = choose(&attributes, &settings, true);
+		assert_int_equal(limits.buffer, cases[i].buffer);
+		assert_in_range(limits.depth, 13, 128);
+	}
+	rate.width = rate.speed = 0;
 }
 
 /* Two texts need two pages: one that is remotely accessible and one for everything else. */
@@ -378,6 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_fixture(chunk_and_depth_depend_on_the_device),
+		with_fixture(a_fast_link_has_a_larger_buffer),
 		with_fixture(messages_take_two_pages),
 		with_fixture(messages_do_not_overlap),
 		with_fixture(memory_is_bounded_by_the_buffer),

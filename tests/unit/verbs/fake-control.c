@@ -224,6 +224,7 @@ void fake_start(enum ibv_transport_type transport)
 	fake.posts_set_errno = false;
 	fake.traffic_class = 0;
 	fake.port_mtu = fake.path_mtu = 0;
+	fake.port_width = fake.port_speed = 0;
 	fake.may_lock = false;
 	fake.held = 0;
 	fake.asleep = false;
@@ -400,6 +401,14 @@ void fake_expose(void *memory, size_t length, uint32_t rkey)
 	fake.peer.start = (uintptr_t)memory;
 	fake.peer.length = length;
 	fake.peer.rkey = rkey;
+	fake_unlock();
+}
+
+void fake_set_rate(uint8_t width, uint8_t speed)
+{
+	fake_lock();
+	fake.port_width = width;
+	fake.port_speed = speed;
 	fake_unlock();
 }
 

@@ -96,7 +96,8 @@ extern struct fake {
 	unsigned int turn, longest_turn; /* completions polled since the CQ thread last slept */
 	unsigned int damage; /* RDMA operations up to the one that is corrupted; 0: none */
 	bool flush_on_disconnect, posts_set_errno;
-	uint8_t traffic_class;                    /* of every path; 0 after fake_start() */
+	uint8_t traffic_class; /* of every path; 0 after fake_start() */
+	uint8_t port_width, port_speed;
 	enum ibv_mtu port_mtu, path_mtu;          /* 0, which means nothing, after fake_start() */
 	struct ibv_async_event events[EVENT_MAX]; /* a ring */
 	unsigned int destroyed_armed;

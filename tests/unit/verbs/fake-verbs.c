@@ -373,6 +373,8 @@ int ibv_query_port(
 		return errno;
 	((struct ibv_port_attr *)attributes)->max_msg_sz = FAKE_MESSAGE_MAX;
 	((struct ibv_port_attr *)attributes)->active_mtu = fake.port_mtu;
+	((struct ibv_port_attr *)attributes)->active_width = fake.port_width;
+	((struct ibv_port_attr *)attributes)->active_speed = fake.port_speed;
 	return 0;
 }
 
