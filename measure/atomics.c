@@ -9,10 +9,13 @@ static bool adds(const struct perf_test *test)
 	return test->parameters.operation->number == TEST_FETCH_ADD;
 }
 
-/* True if the queue pairs share a counter. */
+/* True if the queue pairs share a counter. A client of an earlier release wants more depth. */
 static bool has_tickets(const struct perf_test *test)
 {
-	return test->parameters.verify && test->parameters.kind == TEST_BANDWIDTH;
+	const struct test_parameters *parameters = &test->parameters;
+
+	return parameters->verify && parameters->kind == TEST_BANDWIDTH &&
+	       (adds(test) || parameters->depth == 1);
 }
 
 void atomics_clear(struct perf_test *test)
