@@ -639,7 +639,9 @@ static uint64_t default_size(const struct options *options)
 	return options->measure.bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
 }
 
-/* True if the queue pairs take tickets: measure/atomics.h. Each try needs the answer to the last. */
+/*
+ * True if the queue pairs take tickets: measure/atomics.h. Each try needs the answer to the last.
+ */
 static bool takes_tickets(const struct options *options)
 {
 	return options->operation->number == TEST_COMPARE_SWAP && options->measure.bandwidth &&

@@ -1,15 +1,17 @@
 /*
- * A connection's memory: the sizes of its regions and queues, and the layout of its message slots.
+ * A connection's memory: the sizes of its regions and queues, and the layout of its message
+ * slots.
  *
  * Each connection has three separately mapped regions: `control` for messages, which no peer can
  * access; `outgoing` for our data and `incoming` for the peer's. The mode exposes one of the
  * latter two, with the single access right that it needs, and only until the peer has finished
  * with it. In send mode the peer accesses nothing: `incoming` consists of slots for receives. (A
- * tutorial client whose mode is unknown needs two rights, and its region stays until it has gone.)
- * The CQ thread then deregisters it, and the main thread frees it later. Locked memory is counted
- * in pages, and many systems limit each user to 8 MiB. By default (--buffer, in cli/parse.c), the
- * two rings therefore occupy 7 MiB together, more if the link is fast and the limit is higher, or
- * less if the streams are shorter or the limit is lower. To exchange two texts, a server needs two pages, or three with test data.
+ * tutorial client whose mode is unknown needs two rights, and its region stays until it has
+ * gone.) The CQ thread then deregisters it, and the main thread frees it later. Locked memory is
+ * counted in pages, and many systems limit each user to 8 MiB. By default (--buffer, in
+ * cli/parse.c), the two rings therefore occupy 7 MiB together, more if the link is fast and the
+ * limit is higher, or less if the streams are shorter or the limit is lower. To exchange two
+ * texts, a server needs two pages, or three with test data.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +22,7 @@
 #define DEPTH_MIN 16
 #define DEPTH_MAX 64
 
-/* The round trip, in microseconds, for which a fast link has a buffer; and the most without --buffer. */
+/* The round trip of a fast link, in microseconds, and the largest buffer without --buffer. */
 #define ROUND_TRIP_US 100
 #define BUFFER_MOST   (UINT64_C(64) << 20)
 

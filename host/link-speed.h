@@ -19,7 +19,7 @@
 bool link_speed_is_good(const struct facts *ours, const struct facts *theirs, double there,
 	double back, enum impairment *why, char *text, size_t size);
 
-/* True if the device is rdma_rxe or siw: the processor limits it, and its port's rate is fictitious. */
+/* True for rdma_rxe and siw, which the processor limits: their ports' rates are fictitious. */
 bool link_speed_is_software(const struct facts *facts);
 
 /*

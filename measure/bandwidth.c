@@ -105,6 +105,8 @@ static int post_operations(struct perf_test *test, struct test_queue_pair *queue
 
 		make_data(test, queue_pair, number);
 		perf_test_describe(test, queue_pair, number, &requests[i], pieces[i]);
+		if (test->parameters.operation->atomic)
+			atomics_describe(test, queue_pair, number, &requests[i]);
 		if (is_signaled(test, number, last))
 			requests[i].send_flags |= IBV_SEND_SIGNALED;
 		requests[i].next = last ? NULL : &requests[i + 1];

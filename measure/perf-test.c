@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "measure/atomics.h"
 #include "measure/perf-test.h"
 #include "protocol/little-endian.h"
 
@@ -123,8 +122,6 @@ void perf_test_describe(const struct perf_test *test, const struct test_queue_pa
 		.send_flags = is_inline(parameters, queue_pair->pair) ? IBV_SEND_INLINE : 0,
 		.wr.rdma = {control->peer_address + offset, control->peer_rkey},
 	};
-	if (parameters->operation->atomic)
-		atomics_describe(test, queue_pair, number, request);
 }
 
 int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,

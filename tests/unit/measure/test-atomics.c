@@ -36,7 +36,9 @@ static uint64_t counter_of(const struct perf_test_end *end, uint32_t queue_pair)
 	return counter;
 }
 
-/* Each queue pair counts its own operations, from 0 in each test. Verified, they share a counter. */
+/*
+ * Each queue pair counts its own operations, from 0 in each test. Verified, they share a counter.
+ */
 static void atomic_operations_count(void **state)
 {
 	struct perf_test_fixture fixture;

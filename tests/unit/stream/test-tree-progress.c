@@ -23,7 +23,9 @@ static void counts_files(void **state)
 	assert_string_equal(now.name, "tree/link");
 }
 
-/* Files that are read ahead have not moved. Only the oldest and the last of these are remembered. */
+/*
+ * Files that are read ahead have not moved. Only the oldest and the last of these are remembered.
+ */
 static void counts_only_what_has_moved(void **state)
 {
 	static const struct {

@@ -128,7 +128,7 @@ void fake_set_traffic_class(uint8_t traffic_class);
 /* Sets the active MTU of the port and the path MTU of all queue pairs, at first unknown. */
 void fake_set_mtus(enum ibv_mtu port, enum ibv_mtu path);
 
-/* Sets active_width and active_speed of the port, which are 0, and so unknown, after fake_start(). */
+/* Sets active_width and active_speed of the port: 0, which means nothing, after fake_start(). */
 void fake_set_rate(uint8_t width, uint8_t speed);
 
 /* Limits the READs in flight from now on, as negotiated by rdmacm. */
