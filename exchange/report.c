@@ -81,6 +81,8 @@ static struct json_object *stream_json(
 	document_add_text(object, "name", stream->name);
 	document_add_text(object, "path", stream->path);
 	document_add_number_if(object, "entries", stream->entries > 0, stream->entries);
+	document_add_number_if(object, "skipped", stream->skipped,
+		stream->skipped ? omitted_count(stream->skipped) : 0);
 	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
 	pace = pace_json(report, stream);
 	if (pace)
@@ -178,15 +180,22 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 }
 
 /* How much a summary says was transferred. */
-#define AMOUNT_TEXT (2 * UNITS_TEXT + 16)
+#define AMOUNT_TEXT (3 * UNITS_TEXT + 32)
 
-/* What a tree consists of: " (5,000 files, 2.10 GB)". Its names would only add to the bytes. */
+/*
+ * What a tree consists of: " (5,000 files, 2.10 GB)", and how many entries were left out. Its names
+ * would only add to the bytes.
+ */
 static void format_files(char text[AMOUNT_TEXT], const struct report_stream *stream)
 {
 	char files[UNITS_TEXT], contents[UNITS_TEXT];
+	uint64_t skipped = stream->skipped ? omitted_count(stream->skipped) : 0;
 
-	snprintf(text, AMOUNT_TEXT, " (%s file%s, %s)", units_format_count(files, stream->files),
+	snprintf(text, AMOUNT_TEXT, " (%s file%s, %s", units_format_count(files, stream->files),
 		stream->files == 1 ? "" : "s", units_format(contents, stream->contents));
+	if (skipped > 0)
+		text_append(text, AMOUNT_TEXT, "; %s skipped", units_format_count(files, skipped));
+	text_append(text, AMOUNT_TEXT, ")");
 }
 
 /* The bytes of a stream: ": 2,100,000,000 bytes (2.10 GB)". */
@@ -425,6 +434,23 @@ static void find_paces(const struct connection *connection, struct report *repor
 	report->received.ring = connection->incoming_ring.size;
 }
 
+/* Names the entries that the stream left out. */
+static void print_omitted(const struct output *output, struct omitted *omitted)
+{
+	uint64_t count = omitted ? omitted_count(omitted) : 0;
+	const char *line;
+	char more[UNITS_TEXT];
+
+	for (uint64_t i = 0; i < count && i < OMITTED_SHOWN; i++) {
+		line = omitted_line(omitted, i);
+		if (line)
+			output_warning(output, "%s", line);
+	}
+	if (count > OMITTED_SHOWN)
+		output_warning(output, "and %s more like these",
+			units_format_count(more, count - OMITTED_SHOWN));
+}
+
 /* Prints the summary of one direction, or nothing if no data moved. */
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
@@ -491,6 +517,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 			.name = *sent ? sent : NULL,
 			.path = *sent ? settings->input : NULL,
 			.entries = settings->plans & HELLO_SENDS_TREE ? settings->input_count : 0,
+			.skipped = source_skipped(connection->source),
 			.complete = complete},
 		.received = {.bytes = connection->receiver.arrived,
 			.from = connection->resuming_in.from,
@@ -512,6 +539,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 		memory_budget_read(&memory);
 		document_print(report_json(&report));
 	}
+	print_omitted(settings->output, report.sent.skipped);
 	if (connection->streaming && !source_is_text(connection->source))
 		print_summary(settings->output, &report, true);
 	if (connection->streaming && receives_stream(connection))

@@ -14,6 +14,7 @@
 #include "exchange/tuning.h"
 #include "host/memory-budget.h"
 #include "protocol/digest.h"
+#include "stream/omitted.h"
 
 /* One direction of an exchange. */
 struct report_stream {
@@ -33,6 +34,7 @@ struct report_stream {
 	const char *target;    /* if it is not complete, the path that it would have, NULL: none */
 	const struct pace *pace; /* of the threads that read or write it; NULL: there are none */
 	uint64_t ring;           /* bytes */
+	struct omitted *skipped; /* of a tree that is sent: FIFOs and the like; NULL: it is none */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */

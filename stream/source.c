@@ -29,13 +29,15 @@ struct source {
 	const void *text;        /* NULL: the input is a file */
 	struct tree_input *tree; /* the input is a tree, or NULL */
 	struct tree_progress tree_progress;
-	const char *fifo; /* path of a FIFO that is not open yet, or NULL */
-	int descriptor;   /* -1: not open yet */
-	int direct;       /* another descriptor of the file, for direct input, or 0 */
-	bool regular;     /* reads never wait for a writer */
-	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
-	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
-	char name[256];   /* base name */
+	struct omitted skipped; /* of the tree */
+	bool is_tree;           /* `tree` is NULL once it was read */
+	const char *fifo;       /* path of a FIFO that is not open yet, or NULL */
+	int descriptor;         /* -1: not open yet */
+	int direct;             /* another descriptor of the file, for direct input, or 0 */
+	bool regular;           /* reads never wait for a writer */
+	uint64_t size;          /* or STREAM_SIZE_UNKNOWN */
+	uint64_t storage;       /* bytes that the file needs at the peer, 0 if unknown */
+	char name[256];         /* base name */
 	struct ring *ring;
 	size_t most;          /* bytes per read */
 	unsigned int workers; /* threads that read blocks, or the files of a tree */
@@ -155,6 +157,7 @@ static struct source *new_source(void)
 		source->tree_progress = (struct tree_progress)TREE_PROGRESS_INITIAL;
 		source->descriptor = STDIN_FILENO;
 		pthread_mutex_init(&source->claiming, NULL);
+		omitted_start(&source->skipped);
 	}
 	return source;
 }
@@ -176,7 +179,9 @@ int source_open_tree(struct source **result, const char *const paths[], unsigned
 		source_close(source);
 		return error;
 	}
+	source->is_tree = true;
 	tree_input_count_in(source->tree, &source->tree_progress);
+	tree_input_list_skipped(source->tree, &source->skipped);
 	snprintf(source->name, sizeof(source->name), "%s", tree_input_name(source->tree));
 	*result = source;
 	return 0;
@@ -254,6 +259,7 @@ void source_close(struct source *source)
 	close_input(source);
 	digester_free(source->digester);
 	pthread_mutex_destroy(&source->claiming);
+	omitted_end(&source->skipped);
 	free(source);
 }
 
@@ -275,6 +281,11 @@ const char *source_name(const struct source *source)
 struct tree_state source_tree(struct source *source, uint64_t moved)
 {
 	return tree_progress_state(&source->tree_progress, moved);
+}
+
+struct omitted *source_skipped(struct source *source)
+{
+	return source->is_tree ? &source->skipped : NULL;
 }
 
 const struct pace *source_pace(const struct source *source)

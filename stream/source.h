@@ -16,6 +16,7 @@
 
 #include "base/worker.h"
 #include "protocol/digest.h"
+#include "stream/omitted.h"
 #include "stream/pace.h"
 #include "stream/ring.h"
 #include "stream/tree-progress.h"
@@ -70,6 +71,12 @@ const char *source_name(const struct source *source);
  * (tree_progress_state()); otherwise 0. Any thread.
  */
 struct tree_state source_tree(struct source *source, uint64_t moved);
+
+/*
+ * The FIFOs, sockets and devices of a tree, as far as it was read; NULL if the source is no tree.
+ * Valid until source_close(). Any thread.
+ */
+struct omitted *source_skipped(struct source *source);
 
 /* What the threads spend their time on. Any thread. */
 const struct pace *source_pace(const struct source *source);

@@ -57,6 +57,7 @@ struct tree_input {
 	uint64_t ahead;                 /* bytes of a file that each of them may read */
 	bool started;                   /* the first entry was sent */
 	struct tree_progress *progress; /* the caller's, or NULL */
+	struct omitted *skipped;        /* the same */
 
 	bool walked; /* no further entry will be found: 0 or -errno */
 	int walk_result;
@@ -143,6 +144,8 @@ static int folder_of(const struct entry *entry)
 	return entry->folder ? entry->folder->descriptor : AT_FDCWD;
 }
 
+static const char changed[] = "it changed while being read";
+
 /* Finds out the size of an entry in the stream, and the storage that it needs. */
 static void sum_entry(struct entry *entry)
 {
@@ -152,8 +155,7 @@ static void sum_entry(struct entry *entry)
 		    entry->folder ? AT_SYMLINK_NOFOLLOW : 0))
 		return fail(entry, -errno, NULL);
 	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-		return fail(
-			entry, -EINVAL, "it is neither a file, a directory nor a symbolic link");
+		return fail(entry, -EIO, changed);
 	entry->header.size = (uint64_t)status.st_size;
 	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
 }
@@ -205,7 +207,7 @@ static void open_file(struct entry *entry)
 	if (entry->file < 0)
 		return fail(entry, -errno, NULL);
 	if (fstat(entry->file, &status) || !S_ISREG(status.st_mode))
-		return fail(entry, -EIO, "it changed while being read");
+		return fail(entry, -EIO, changed);
 	describe(entry, TREE_FILE, &status);
 	entry->header.size = (uint64_t)status.st_size;
 	if (entry->header.size > 0 && entry->header.size <= entry->ahead)
@@ -314,6 +316,11 @@ void tree_input_count_in(struct tree_input *input, struct tree_progress *progres
 	input->progress = progress;
 }
 
+void tree_input_list_skipped(struct tree_input *input, struct omitted *skipped)
+{
+	input->skipped = skipped;
+}
+
 const char *tree_input_name(const struct tree_input *input)
 {
 	return input->roots[0].name;
@@ -324,6 +331,17 @@ static bool is_stopped(int stop_fd)
 	struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
 
 	return poll(&stop, 1, 0) > 0;
+}
+
+/* Lists an entry that is not sent, once: the first walk only sums up. */
+static void skip(const struct tree_input *input, const char *path)
+{
+	char line[WORKER_WHY_SIZE];
+
+	if (!input->started || !input->skipped)
+		return;
+	tree_walk_describe(line, "skipped", path, "a FIFO, socket or device");
+	omitted_add(input->skipped, line);
 }
 
 /* Finds the next entry. Returns 1, 0 after the last one, or -errno. */
@@ -380,6 +398,10 @@ static void look_ahead(struct tree_input *input)
 		input->walked = input->walk_result <= 0;
 		if (input->walked)
 			return;
+		if (found.kind == WALK_SPECIAL) {
+			skip(input, found.path);
+			continue;
+		}
 		entry = new_entry(input, &found);
 		if (!entry) {
 			input->walk_result = tree_walk_refuse(

@@ -1,6 +1,6 @@
 /*
  * Reads several files and folders as one tree stream (protocol/tree.h). Regular files, folders and
- * symbolic links are sent; anything else is an error. A symbolic link that is itself an input is
+ * symbolic links are sent; anything else is skipped. A symbolic link that is itself an input is
  * followed. Hard links are sent as separate files.
  *
  * One thread at a time uses a tree input. A function that fails returns -errno and stores a message
@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/worker.h"
+#include "stream/omitted.h"
 #include "stream/tree-progress.h"
 
 struct tree_input;
@@ -41,6 +42,12 @@ void tree_input_end(struct tree_input *input);
  * tree_input_read().
  */
 void tree_input_count_in(struct tree_input *input, struct tree_progress *progress);
+
+/*
+ * Lists the FIFOs, sockets and devices there, as the stream passes them. The list must outlive the
+ * tree input. Call it before tree_input_read().
+ */
+void tree_input_list_skipped(struct tree_input *input, struct omitted *skipped);
 
 /* The name of the first input. */
 const char *tree_input_name(const struct tree_input *input);

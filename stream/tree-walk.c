@@ -37,14 +37,20 @@ struct tree_walk {
 	struct level levels[TREE_DEPTH_MAX];
 };
 
-int tree_walk_refuse(char why[WORKER_WHY_SIZE], const char *path, const char *reason, int error)
+void tree_walk_describe(
+	char line[WORKER_WHY_SIZE], const char *what, const char *path, const char *reason)
 {
 	size_t length = strlen(path);
 	const char *cut = length > SHOWN_MAX ? "..." : "";
 	char shown[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 
 	text_escape_utf8(shown, path + (*cut ? length - SHOWN_MAX : 0), strnlen(path, SHOWN_MAX));
-	snprintf(why, WORKER_WHY_SIZE, "cannot read %s%.180s: %s", cut, shown, reason);
+	snprintf(line, WORKER_WHY_SIZE, "%s %s%.180s: %s", what, cut, shown, reason);
+}
+
+int tree_walk_refuse(char why[WORKER_WHY_SIZE], const char *path, const char *reason, int error)
+{
+	tree_walk_describe(why, "cannot read", path, reason);
 	return error;
 }
 
@@ -127,16 +133,25 @@ static enum walk_kind kind_of(const struct level *level, const struct dirent *en
 		return WALK_FOLDER;
 	case DT_LNK:
 		return WALK_LINK;
+	case DT_REG:
+		return WALK_FILE;
 	case DT_UNKNOWN:
 		break;
 	default:
-		return WALK_FILE;
+		return WALK_SPECIAL;
 	}
 	if (fstatat(level->folder->descriptor, entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
 		return WALK_FILE; /* opening it will fail with the reason */
-	return S_ISDIR(status.st_mode)   ? WALK_FOLDER
-	       : S_ISLNK(status.st_mode) ? WALK_LINK
-					 : WALK_FILE;
+	switch (status.st_mode & S_IFMT) {
+	case S_IFDIR:
+		return WALK_FOLDER;
+	case S_IFLNK:
+		return WALK_LINK;
+	case S_IFREG:
+		return WALK_FILE;
+	default:
+		return WALK_SPECIAL;
+	}
 }
 
 /* Reads the names of all entries. Returns 0 or -errno. */

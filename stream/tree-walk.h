@@ -29,8 +29,9 @@ struct walk_folder {
 enum walk_kind {
 	WALK_FOLDER, /* its entries follow, up to WALK_LEAVE */
 	WALK_LEAVE,  /* the end of the folder */
-	WALK_FILE,   /* whatever is neither a folder nor a symbolic link */
+	WALK_FILE,   /* a regular file, or an entry that vanished */
 	WALK_LINK,
+	WALK_SPECIAL, /* a FIFO, socket or device: opening it may do something */
 };
 
 /* An entry. The walk owns everything; it is valid until the next call. */
@@ -63,7 +64,11 @@ int tree_walk_next(struct tree_walk *walk, struct walked *found, char why[WORKER
 struct walk_folder *walk_folder_use(struct walk_folder *folder);
 void walk_folder_release(struct walk_folder *folder);
 
-/* Formats the message of a failure. Returns the error. Any thread. */
+/* Formats a line about an entry: "WHAT PATH: REASON". It is safe to print. Any thread. */
+void tree_walk_describe(
+	char line[WORKER_WHY_SIZE], const char *what, const char *path, const char *reason);
+
+/* Formats the message of a failure: "cannot read ...". Returns the error. Any thread. */
 int tree_walk_refuse(char why[WORKER_WHY_SIZE], const char *path, const char *reason, int error);
 
 #endif

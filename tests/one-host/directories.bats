@@ -178,13 +178,43 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 		client --input "$DIR/a" write "$ADDRESS" "$PORT"
 	[ "$(cat "$DIR/in/a/data")" = old ]
 	rm -r "$DIR/in/a"
-	mkfifo "$DIR/a/fifo"
-	expect_error 1 "cannot read $DIR/a/fifo: it is neither a file, a directory nor a symbolic link" \
+	mkdir "$DIR/a/self"
+	mount --bind "$DIR/a" "$DIR/a/self"
+	undo umount "$DIR/a/self"
+	expect_error 1 "cannot read $DIR/a/self: the directory contains itself" \
 		client --input "$DIR/a" write "$ADDRESS" "$PORT"
 	wait_until is_empty "$DIR/in"
-	rm "$DIR/a/fifo"
+	undo_all
 	expect 0 client --input "$DIR/a" write "$ADDRESS" "$PORT"
 	cmp "$DIR/a/data" "$DIR/in/a/data"
+	stop_server
+}
+
+@test "FIFOs, sockets and devices of a directory are skipped, named and counted; all else arrives" {
+	local i
+	make_tree "$DIR/from/tree"
+	mkdir "$DIR/in" "$DIR/back"
+	cp -a "$DIR/from/tree" "$DIR/wanted"
+	mkfifo "$DIR/from/tree/a fifo"
+	mknod "$DIR/from/tree/inner/null" c 1 3
+	touch -r "$DIR/wanted/inner" "$DIR/from/tree/inner"
+	touch -r "$DIR/wanted" "$DIR/from/tree"
+	start_server --output "$DIR/in/" --input "$DIR/from/tree" any
+	expect 0 client --output "$DIR/back/" write "$DIR/from/tree" "$ADDRESS:$PORT"
+	has "$ERR" '^rdma-client: skipped tree/a fifo: a FIFO, socket or device$'
+	has "$ERR" '^rdma-client: skipped tree/inner/null: a FIFO, socket or device$'
+	has "$OUT" "^sent $DIR/from/tree (7 files, 24.0 MB; 2 skipped) to .*, verified, XXH3 "
+	same_tree "$DIR/wanted" "$DIR/in/tree"
+	same_tree "$DIR/wanted" "$DIR/back/tree"
+	wait_until has "$ERRORS" '^rdma-server: skipped tree/inner/null: a FIFO, socket or device$'
+	has "$LOG" "^sent $DIR/from/tree (7 files, 24.0 MB; 2 skipped) to "
+	# Of many, the first ones are named.
+	for i in {1..30}; do mkfifo "$DIR/from/tree/empty/$i"; done
+	rm -r "$DIR/in/tree" "$DIR/back/tree"
+	expect 0 client --workers 4 --quiet --json --output "$DIR/back/" write "$DIR/from/tree" "$ADDRESS:$PORT"
+	has "$OUT" '"name":"tree",.*"skipped":32,.*"received":.*"skipped":null,'
+	has "$ERR" '^rdma-client: and 12 more like these$'
+	[ "$(grep -c ': skipped tree/' "$ERR")" -eq 20 ]
 	stop_server
 }
 

@@ -17,8 +17,11 @@ static char text[4096], walk_why[WORKER_WHY_SIZE];
 /* Walks a path, and writes what is found to `text`, a word each. Returns 0 or -errno. */
 static int walk_all(const char *path, size_t shown)
 {
-	static const char kinds[] = {
-		[WALK_FOLDER] = '+', [WALK_LEAVE] = '-', [WALK_FILE] = 'f', [WALK_LINK] = 'l'};
+	static const char kinds[] = {[WALK_FOLDER] = '+',
+		[WALK_LEAVE] = '-',
+		[WALK_FILE] = 'f',
+		[WALK_LINK] = 'l',
+		[WALK_SPECIAL] = 's'};
 	struct tree_walk *walk = tree_walk_new();
 	struct walked found;
 	size_t used = 0;
@@ -59,6 +62,10 @@ static void entries_are_in_order(void **state)
 	assert_string_equal(text, "+link flink/10 flink/2 -link");
 	assert_int_equal(walk_all("t/a", 2), 0);
 	assert_string_equal(text, "fa");
+	assert_int_equal(mkfifo("t/empty/fifo", 0600), 0);
+	assert_int_equal(mknod("t/empty/socket", S_IFSOCK | 0600, 0), 0);
+	assert_int_equal(walk_all("t/empty", 2), 0);
+	assert_string_equal(text, "+empty sempty/fifo sempty/socket -empty");
 	assert_int_equal(walk_all("none", 0), -ENOENT);
 	assert_string_equal(walk_why, "cannot read none: No such file or directory");
 }
