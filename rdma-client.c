@@ -360,7 +360,7 @@ static enum exit_status run(struct client *client)
 	if (settings_prepare(&client->settings, &client->failure) == 0 &&
 		connect_to_server(client, &reply) == 0) {
 		exchange(client, &reply);
-		if (!failure_is_set(&client->failure))
+		if (!failure_is_set(&client->failure) || client->failure.phase == PHASE_INCOMPLETE)
 			await_disconnect(client);
 	}
 	report(client);

@@ -722,6 +722,7 @@ static const struct attempt {
 	[PHASE_EXCHANGE] = {"exchange", " with ", " failed"},
 	[PHASE_DIAGNOSIS] = {"diagnosis", " with ", " failed"},
 	[PHASE_MEASUREMENT] = {"measurement", " with ", " failed"},
+	[PHASE_INCOMPLETE] = {"exchange", " with ", " is incomplete"},
 };
 
 /* Returns what follows the prefix, NULL if the line has another. */

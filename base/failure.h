@@ -226,6 +226,7 @@ enum phase {
 	/* These two share the explanations of PHASE_EXCHANGE. */
 	PHASE_DIAGNOSIS,
 	PHASE_MEASUREMENT,
+	PHASE_INCOMPLETE, /* both ends are done, but some files could not be read */
 	PHASE_COUNT,
 	PHASE_ANY = PHASE_COUNT,
 };

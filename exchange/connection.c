@@ -568,7 +568,8 @@ bool connection_drained(struct connection *connection, unsigned int events)
 
 const struct failure *connection_outcome(const struct connection *connection)
 {
-	return &connection->failure;
+	return failure_is_set(&connection->failure) ? &connection->failure
+						    : &connection->incomplete;
 }
 
 void connection_destroy(struct connection *connection)

@@ -190,6 +190,7 @@ struct connection {
 	deadline_t stream_start;      /* 0: not started */
 	deadline_t exchange_end;      /* 0: not complete */
 	struct failure failure;       /* the first on the CQ thread; finally the outcome */
+	struct failure incomplete;    /* the outcome if there is none: files that were left out */
 	atomic_uint_fast64_t sent_bytes, received_bytes; /* moved; read by any thread */
 	atomic_uint_fast64_t there_bytes; /* that did not have to move, in both directions */
 	atomic_bool checking;             /* whether there are such bytes is not known yet */

@@ -65,6 +65,12 @@ static struct json_object *pace_json(
 	return document_filled(object);
 }
 
+/* The number of entries of a list; NULL is allowed. */
+static uint64_t count_of(struct omitted *omitted)
+{
+	return omitted ? omitted_count(omitted) : 0;
+}
+
 static struct json_object *stream_json(
 	const struct report *report, const struct report_stream *stream)
 {
@@ -81,8 +87,9 @@ static struct json_object *stream_json(
 	document_add_text(object, "name", stream->name);
 	document_add_text(object, "path", stream->path);
 	document_add_number_if(object, "entries", stream->entries > 0, stream->entries);
-	document_add_number_if(object, "skipped", stream->skipped,
-		stream->skipped ? omitted_count(stream->skipped) : 0);
+	document_add_number_if(object, "skipped", stream->skipped, count_of(stream->skipped));
+	document_add_number_if(
+		object, "unreadable", stream->unreadable, count_of(stream->unreadable));
 	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
 	pace = pace_json(report, stream);
 	if (pace)
@@ -109,10 +116,12 @@ static struct json_object *tuning_json(const struct tuning *tuning)
 	return object;
 }
 
-static const char *verdict(enum exit_status status)
+static const char *verdict(enum exit_status status, const struct failure *failure)
 {
 	if (status == STATUS_OK)
 		return "verified";
+	if (failure && failure->phase == PHASE_INCOMPLETE)
+		return "incomplete";
 	return status == STATUS_DAMAGED ? "damaged" : "failed";
 }
 
@@ -135,7 +144,7 @@ struct json_object *report_json(const struct report *report)
 		.program = report->program,
 		.command = report->mode,
 		.status = report->status,
-		.verdict = verdict(report->status),
+		.verdict = verdict(report->status, report->failure),
 		.message = report->message,
 		.failure = report->failure,
 	};
@@ -180,7 +189,7 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 }
 
 /* How much a summary says was transferred. */
-#define AMOUNT_TEXT (3 * UNITS_TEXT + 32)
+#define AMOUNT_TEXT (4 * UNITS_TEXT + 48)
 
 /*
  * What a tree consists of: " (5,000 files, 2.10 GB)", and how many entries were left out. Its names
@@ -189,12 +198,15 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 static void format_files(char text[AMOUNT_TEXT], const struct report_stream *stream)
 {
 	char files[UNITS_TEXT], contents[UNITS_TEXT];
-	uint64_t skipped = stream->skipped ? omitted_count(stream->skipped) : 0;
+	uint64_t skipped = count_of(stream->skipped), unreadable = count_of(stream->unreadable);
 
 	snprintf(text, AMOUNT_TEXT, " (%s file%s, %s", units_format_count(files, stream->files),
 		stream->files == 1 ? "" : "s", units_format(contents, stream->contents));
 	if (skipped > 0)
 		text_append(text, AMOUNT_TEXT, "; %s skipped", units_format_count(files, skipped));
+	if (unreadable > 0)
+		text_append(text, AMOUNT_TEXT, "%s %s unreadable", skipped > 0 ? "," : ";",
+			units_format_count(files, unreadable));
 	text_append(text, AMOUNT_TEXT, ")");
 }
 
@@ -218,7 +230,7 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			   : stream->discarded ? "discarded"
 					       : "received";
 	char part[UNITS_TEXT], count[UNITS_TEXT], rate[UNITS_TEXT + 2] = "";
-	char end[16 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
+	char end[48 + DIGEST_NAME_SIZE + DIGEST_TEXT_SIZE] = "incomplete", hash[DIGEST_TEXT_SIZE];
 	char resumed[48 + UNITS_TEXT], more[40] = "", files[AMOUNT_TEXT] = "",
 				       bytes[AMOUNT_TEXT] = "";
 	char path[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX)] = "data";
@@ -240,7 +252,10 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			units_format_rate(part, (uint64_t)bytes_per_second));
 	if (stream->complete) {
 		digest_text(hash, &stream->digest);
-		snprintf(end, sizeof(end), "%s%s %s", there ? "" : "verified, ",
+		snprintf(end, sizeof(end), "%s%s %s",
+			there                              ? ""
+			: count_of(stream->unreadable) > 0 ? "incomplete: all else verified, "
+							   : "verified, ",
 			digest_name(report->secret), hash);
 	} else if (stream->resumes) {
 		snprintf(end, sizeof(end), "incomplete; the same command %s the rest",
@@ -437,7 +452,7 @@ static void find_paces(const struct connection *connection, struct report *repor
 /* Names the entries that the stream left out. */
 static void print_omitted(const struct output *output, struct omitted *omitted)
 {
-	uint64_t count = omitted ? omitted_count(omitted) : 0;
+	uint64_t count = count_of(omitted);
 	const char *line;
 	char more[UNITS_TEXT];
 
@@ -518,6 +533,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 			.path = *sent ? settings->input : NULL,
 			.entries = settings->plans & HELLO_SENDS_TREE ? settings->input_count : 0,
 			.skipped = source_skipped(connection->source),
+			.unreadable = source_unreadable(connection->source),
 			.complete = complete},
 		.received = {.bytes = connection->receiver.arrived,
 			.from = connection->resuming_in.from,
@@ -540,6 +556,7 @@ void connection_report(struct connection *connection, const struct failure *outc
 		document_print(report_json(&report));
 	}
 	print_omitted(settings->output, report.sent.skipped);
+	print_omitted(settings->output, report.sent.unreadable);
 	if (connection->streaming && !source_is_text(connection->source))
 		print_summary(settings->output, &report, true);
 	if (connection->streaming && receives_stream(connection))

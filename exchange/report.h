@@ -34,7 +34,8 @@ struct report_stream {
 	const char *target;    /* if it is not complete, the path that it would have, NULL: none */
 	const struct pace *pace; /* of the threads that read or write it; NULL: there are none */
 	uint64_t ring;           /* bytes */
-	struct omitted *skipped; /* of a tree that is sent: FIFOs and the like; NULL: it is none */
+	/* Of a tree that is sent: FIFOs and the like, and what could not be read; NULL: it is none. */
+	struct omitted *skipped, *unreadable;
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */

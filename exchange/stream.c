@@ -194,6 +194,21 @@ const struct mark *stream_mark(const struct connection *connection, uint64_t num
 	return &connection->marks[number % connection->limits.sends];
 }
 
+/* The exchange goes on without the files that could not be read, but its outcome names them. */
+static void note_unreadable(struct connection *connection)
+{
+	struct omitted *unreadable = source_unreadable(connection->source);
+	uint64_t count = unreadable ? omitted_count(unreadable) : 0;
+	char text[UNITS_TEXT];
+
+	if (count > 0)
+		failure_set(&connection->incomplete, FAILURE_FILE, PHASE_INCOMPLETE, EIO,
+			"source_unreadable",
+			"%s of the files and directories could not be read; all others were sent and "
+			"verified",
+			units_format_count(text, count));
+}
+
 enum exchange_event stream_end_sending(struct connection *connection)
 {
 	struct ring_level level = ring_level(&connection->outgoing_ring);
@@ -207,6 +222,7 @@ enum exchange_event stream_end_sending(struct connection *connection)
 	if (error)
 		return connection_fail_file(
 			connection, -error, "source_result", connection->settings->input, why);
+	note_unreadable(connection);
 	return connection->sender.announced == level.filled ? EVENT_DATA_POSTED : EVENT_NONE;
 }
 

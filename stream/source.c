@@ -29,15 +29,15 @@ struct source {
 	const void *text;        /* NULL: the input is a file */
 	struct tree_input *tree; /* the input is a tree, or NULL */
 	struct tree_progress tree_progress;
-	struct omitted skipped; /* of the tree */
-	bool is_tree;           /* `tree` is NULL once it was read */
-	const char *fifo;       /* path of a FIFO that is not open yet, or NULL */
-	int descriptor;         /* -1: not open yet */
-	int direct;             /* another descriptor of the file, for direct input, or 0 */
-	bool regular;           /* reads never wait for a writer */
-	uint64_t size;          /* or STREAM_SIZE_UNKNOWN */
-	uint64_t storage;       /* bytes that the file needs at the peer, 0 if unknown */
-	char name[256];         /* base name */
+	struct omitted skipped, unreadable; /* of the tree */
+	bool is_tree;                       /* `tree` is NULL once it was read */
+	const char *fifo;                   /* path of a FIFO that is not open yet, or NULL */
+	int descriptor;                     /* -1: not open yet */
+	int direct;       /* another descriptor of the file, for direct input, or 0 */
+	bool regular;     /* reads never wait for a writer */
+	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
+	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
+	char name[256];   /* base name */
 	struct ring *ring;
 	size_t most;          /* bytes per read */
 	unsigned int workers; /* threads that read blocks, or the files of a tree */
@@ -158,6 +158,7 @@ static struct source *new_source(void)
 		source->descriptor = STDIN_FILENO;
 		pthread_mutex_init(&source->claiming, NULL);
 		omitted_start(&source->skipped);
+		omitted_start(&source->unreadable);
 	}
 	return source;
 }
@@ -181,7 +182,7 @@ int source_open_tree(struct source **result, const char *const paths[], unsigned
 	}
 	source->is_tree = true;
 	tree_input_count_in(source->tree, &source->tree_progress);
-	tree_input_list_skipped(source->tree, &source->skipped);
+	tree_input_list_omitted(source->tree, &source->skipped, &source->unreadable);
 	snprintf(source->name, sizeof(source->name), "%s", tree_input_name(source->tree));
 	*result = source;
 	return 0;
@@ -260,6 +261,7 @@ void source_close(struct source *source)
 	digester_free(source->digester);
 	pthread_mutex_destroy(&source->claiming);
 	omitted_end(&source->skipped);
+	omitted_end(&source->unreadable);
 	free(source);
 }
 
@@ -286,6 +288,11 @@ struct tree_state source_tree(struct source *source, uint64_t moved)
 struct omitted *source_skipped(struct source *source)
 {
 	return source->is_tree ? &source->skipped : NULL;
+}
+
+struct omitted *source_unreadable(struct source *source)
+{
+	return source->is_tree ? &source->unreadable : NULL;
 }
 
 const struct pace *source_pace(const struct source *source)

@@ -73,10 +73,11 @@ const char *source_name(const struct source *source);
 struct tree_state source_tree(struct source *source, uint64_t moved);
 
 /*
- * The FIFOs, sockets and devices of a tree, as far as it was read; NULL if the source is no tree.
- * Valid until source_close(). Any thread.
+ * Of a tree, as far as it was read, the FIFOs, sockets and devices, and what could not be read;
+ * NULL if the source is no tree. Valid until source_close(). Any thread.
  */
 struct omitted *source_skipped(struct source *source);
+struct omitted *source_unreadable(struct source *source);
 
 /* What the threads spend their time on. Any thread. */
 const struct pace *source_pace(const struct source *source);

@@ -39,8 +39,9 @@ struct entry {
 	const char *sent;           /* the name in the stream */
 	const char *path;           /* to be shown */
 
-	int error; /* and its reason: */
+	int error; /* and its reason, or NULL; if omitted, only this entry is not sent: */
 	const char *reason;
+	bool omitted;
 	struct tree_entry header;
 	uint64_t storage;
 	uint8_t *contents; /* of a file that was read, or of a link; or NULL */
@@ -53,11 +54,11 @@ struct tree_input {
 	unsigned int count, next; /* roots; the next one to walk */
 	struct tree_walk *walk;
 	struct tasks tasks;
-	unsigned int window;            /* tasks that are kept ahead */
-	uint64_t ahead;                 /* bytes of a file that each of them may read */
-	bool started;                   /* the first entry was sent */
-	struct tree_progress *progress; /* the caller's, or NULL */
-	struct omitted *skipped;        /* the same */
+	unsigned int window;                  /* tasks that are kept ahead */
+	uint64_t ahead;                       /* bytes of a file that each of them may read */
+	bool started;                         /* the first entry was sent */
+	struct tree_progress *progress;       /* the caller's, or NULL */
+	struct omitted *skipped, *unreadable; /* the same */
 
 	bool walked; /* no further entry will be found: 0 or -errno */
 	int walk_result;
@@ -138,10 +139,24 @@ static void fail(struct entry *entry, int error, const char *reason)
 	entry->reason = reason;
 }
 
+/* Fails the task because of this entry alone: all others are sent. An input cannot be left out. */
+static void leave_out(struct entry *entry, int error, const char *reason)
+{
+	fail(entry, error, reason);
+	entry->omitted = entry->folder && tree_walk_may_go_on(error);
+}
+
 /* The folder that contains the entry, for system calls. */
 static int folder_of(const struct entry *entry)
 {
 	return entry->folder ? entry->folder->descriptor : AT_FDCWD;
+}
+
+/* False if opening the file would fail. What everybody may read is not asked for. */
+static bool may_read(const struct entry *entry, const struct stat *status)
+{
+	return !S_ISREG(status->st_mode) || (status->st_mode & 0444) == 0444 ||
+	       faccessat(folder_of(entry), entry->name, R_OK, AT_EACCESS) == 0;
 }
 
 static const char changed[] = "it changed while being read";
@@ -153,9 +168,11 @@ static void sum_entry(struct entry *entry)
 
 	if (fstatat(folder_of(entry), entry->name, &status,
 		    entry->folder ? AT_SYMLINK_NOFOLLOW : 0))
-		return fail(entry, -errno, NULL);
+		return leave_out(entry, -errno, NULL);
 	if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-		return fail(entry, -EIO, changed);
+		return leave_out(entry, -EIO, changed);
+	if (!may_read(entry, &status))
+		return leave_out(entry, -EACCES, NULL);
 	entry->header.size = (uint64_t)status.st_size;
 	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
 }
@@ -205,9 +222,9 @@ static void open_file(struct entry *entry)
 	entry->file =
 		openat(folder_of(entry), entry->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | follow);
 	if (entry->file < 0)
-		return fail(entry, -errno, NULL);
+		return leave_out(entry, -errno, NULL);
 	if (fstat(entry->file, &status) || !S_ISREG(status.st_mode))
-		return fail(entry, -EIO, changed);
+		return leave_out(entry, -EIO, changed);
 	describe(entry, TREE_FILE, &status);
 	entry->header.size = (uint64_t)status.st_size;
 	if (entry->header.size > 0 && entry->header.size <= entry->ahead)
@@ -227,13 +244,13 @@ static void read_link(struct entry *entry)
 	if (!entry->contents)
 		return fail(entry, -ENOMEM, NULL);
 	if (fstatat(folder_of(entry), entry->name, &status, AT_SYMLINK_NOFOLLOW))
-		return fail(entry, -errno, NULL);
+		return leave_out(entry, -errno, NULL);
 	length = readlinkat(
 		folder_of(entry), entry->name, (char *)entry->contents, TREE_LINK_MAX + 1);
 	if (length < 0)
-		return fail(entry, -errno, NULL);
+		return leave_out(entry, -errno, NULL);
 	if (length == 0 || length > TREE_LINK_MAX)
-		return fail(entry, -ENAMETOOLONG, NULL);
+		return leave_out(entry, -ENAMETOOLONG, NULL);
 	describe(entry, TREE_LINK, &status);
 	entry->header.size = (uint64_t)length;
 }
@@ -316,9 +333,11 @@ void tree_input_count_in(struct tree_input *input, struct tree_progress *progres
 	input->progress = progress;
 }
 
-void tree_input_list_skipped(struct tree_input *input, struct omitted *skipped)
+void tree_input_list_omitted(
+	struct tree_input *input, struct omitted *skipped, struct omitted *unreadable)
 {
 	input->skipped = skipped;
+	input->unreadable = unreadable;
 }
 
 const char *tree_input_name(const struct tree_input *input)
@@ -334,14 +353,18 @@ static bool is_stopped(int stop_fd)
 }
 
 /* Lists an entry that is not sent, once: the first walk only sums up. */
+static void omit(const struct tree_input *input, struct omitted *omitted, const char *line)
+{
+	if (input->started && omitted)
+		omitted_add(omitted, line);
+}
+
 static void skip(const struct tree_input *input, const char *path)
 {
 	char line[WORKER_WHY_SIZE];
 
-	if (!input->started || !input->skipped)
-		return;
 	tree_walk_describe(line, "skipped", path, "a FIFO, socket or device");
-	omitted_add(input->skipped, line);
+	omit(input, input->skipped, line);
 }
 
 /* Finds the next entry. Returns 1, 0 after the last one, or -errno. */
@@ -379,8 +402,11 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 		describe(entry, TREE_FOLDER, &found->folder->status);
 	else if (found->kind == WALK_LEAVE)
 		entry->header.kind = TREE_LEAVE;
+	else if (found->kind == WALK_CLOSED)
+		fail(entry, found->error, NULL);
 	else
 		entry->folder = walk_folder_use(found->folder);
+	entry->omitted = found->kind == WALK_CLOSED;
 	return entry;
 }
 
@@ -410,33 +436,39 @@ static void look_ahead(struct tree_input *input)
 			return;
 		}
 		tasks_add(&input->tasks, &entry->task,
-			found.kind == WALK_FOLDER || found.kind == WALK_LEAVE);
+			found.kind != WALK_FILE && found.kind != WALK_LINK);
 	}
 }
 
 /*
- * Takes the next entry, once its task is done. Returns 1, 0 after the last one, or -errno: of
- * several failures, the first one in the order of the stream.
+ * Takes the next entry that can be sent, once its task is done. Returns 1, 0 after the last one, or
+ * -errno: of several failures, the first one in the order of the stream.
  */
 static int take_entry(struct tree_input *input, struct entry **taken, char *why)
 {
 	struct entry *entry;
+	bool omitted;
 	int error;
 
-	look_ahead(input);
-	entry = (struct entry *)tasks_take(&input->tasks, true);
-	if (!entry) {
-		memcpy(why, input->walk_why, WORKER_WHY_SIZE);
-		return input->walk_result;
-	}
-	if (entry->error) {
+	do {
+		look_ahead(input);
+		entry = (struct entry *)tasks_take(&input->tasks, true);
+		if (!entry) {
+			memcpy(why, input->walk_why, WORKER_WHY_SIZE);
+			return input->walk_result;
+		}
+		if (!entry->error) {
+			*taken = entry;
+			return 1;
+		}
 		error = tree_walk_refuse(why, entry->path,
 			entry->reason ? entry->reason : strerror(-entry->error), entry->error);
+		omitted = entry->omitted;
 		free_entry(entry);
-		return error;
-	}
-	*taken = entry;
-	return 1;
+		if (omitted)
+			omit(input, input->unreadable, why);
+	} while (omitted);
+	return error;
 }
 
 /* Adds up files, bytes and storage for the stream's first entry. Returns 0 or -errno. */

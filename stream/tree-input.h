@@ -3,6 +3,9 @@
  * symbolic links are sent; anything else is skipped. A symbolic link that is itself an input is
  * followed. Hard links are sent as separate files.
  *
+ * What cannot be opened, or vanished, is left out, unless it is itself an input. A file whose
+ * contents cannot be read, or that shrinks meanwhile, ends the stream.
+ *
  * One thread at a time uses a tree input. A function that fails returns -errno and stores a message
  * in `why`, which is safe to send to the peer: paths in it start at the base name of an input.
  */
@@ -44,10 +47,11 @@ void tree_input_end(struct tree_input *input);
 void tree_input_count_in(struct tree_input *input, struct tree_progress *progress);
 
 /*
- * Lists the FIFOs, sockets and devices there, as the stream passes them. The list must outlive the
- * tree input. Call it before tree_input_read().
+ * Lists what the stream leaves out when it passes it: FIFOs, sockets and devices, and what could
+ * not be read. The lists must outlive the tree input. Call it before tree_input_read().
  */
-void tree_input_list_skipped(struct tree_input *input, struct omitted *skipped);
+void tree_input_list_omitted(
+	struct tree_input *input, struct omitted *skipped, struct omitted *unreadable);
 
 /* The name of the first input. */
 const char *tree_input_name(const struct tree_input *input);

@@ -54,6 +54,11 @@ int tree_walk_refuse(char why[WORKER_WHY_SIZE], const char *path, const char *re
 	return error;
 }
 
+bool tree_walk_may_go_on(int error)
+{
+	return error != -ENOMEM && error != -EMFILE && error != -ENFILE;
+}
+
 struct walk_folder *walk_folder_use(struct walk_folder *folder)
 {
 	if (folder)
@@ -221,6 +226,14 @@ static bool is_inside(const struct tree_walk *walk, const struct walk_folder *fo
 	return false;
 }
 
+/* Finds a folder that cannot be read. Returns 1. */
+static int pass(struct walked *found, int error)
+{
+	found->kind = WALK_CLOSED;
+	found->error = error;
+	return 1;
+}
+
 /* Fills the next level with a folder that is open. Returns 1 or -errno. */
 static int enter(
 	struct tree_walk *walk, struct walk_folder *folder, struct walked *found, char *why)
@@ -237,6 +250,10 @@ static int enter(
 	walk->depth++;
 	error = list(level);
 	if (error)
+		leave(walk);
+	if (error && !found->is_root && tree_walk_may_go_on(error))
+		return pass(found, error);
+	if (error)
 		return tree_walk_refuse(why, walk->path,
 			error == -ENOMEM ? "it has too many entries for the memory that may be used"
 					 : strerror(-error),
@@ -252,6 +269,8 @@ static int enter_opened(struct tree_walk *walk, int opened, struct walked *found
 	struct walk_folder *folder;
 	int error;
 
+	if (opened < 0 && !found->is_root && tree_walk_may_go_on(-errno))
+		return pass(found, -errno);
 	if (opened < 0)
 		return tree_walk_refuse(why, walk->path, strerror(errno), -errno);
 	folder = calloc(1, sizeof(*folder));

@@ -32,6 +32,7 @@ enum walk_kind {
 	WALK_FILE,   /* a regular file, or an entry that vanished */
 	WALK_LINK,
 	WALK_SPECIAL, /* a FIFO, socket or device: opening it may do something */
+	WALK_CLOSED,  /* a folder that cannot be read: see `error` */
 };
 
 /* An entry. The walk owns everything; it is valid until the next call. */
@@ -41,6 +42,7 @@ struct walked {
 	bool is_root;               /* the path to walk, or what it leads to */
 	const char *name;           /* in its folder; if that is NULL, a path */
 	const char *path;           /* to be shown: it begins with the name of the path to walk */
+	int error;                  /* of a WALK_CLOSED: -errno */
 };
 
 struct tree_walk;
@@ -57,8 +59,17 @@ void tree_walk_free(struct tree_walk *walk);
  */
 void tree_walk_begin(struct tree_walk *walk, const char *path, size_t shown);
 
-/* Finds the next entry. Returns 1, 0 after the last one, or -errno. */
+/*
+ * Finds the next entry. Returns 1, 0 after the last one, or -errno. If the path to walk cannot be
+ * read, that is an error; other folders that cannot be read are found as WALK_CLOSED.
+ */
 int tree_walk_next(struct tree_walk *walk, struct walked *found, char why[WORKER_WHY_SIZE]);
+
+/*
+ * True if this -errno concerns the entry that was opened or read, not the resources of this
+ * process: other entries may be readable. Any thread.
+ */
+bool tree_walk_may_go_on(int error);
 
 /* Keeps a folder open, until it is released. NULL is allowed. Any thread. */
 struct walk_folder *walk_folder_use(struct walk_folder *folder);

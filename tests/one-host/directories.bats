@@ -218,6 +218,42 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 	stop_server
 }
 
+@test "what cannot be read is left out and named, everything else arrives, and the exit status says so" {
+	local folder=/tmp/left-out options
+	mkdir -p "$DIR/in" "$folder"
+	undo rm -r "$folder"
+	make_tree "$folder/tree"
+	mkdir "$folder/tree/closed"
+	cp "$folder/tree/.hidden" "$folder/tree/closed/"
+	cp "$folder/tree/.hidden" "$folder/tree/private"
+	chown -hR 65534:65534 "$folder"
+	cp -a "$folder/tree" "$DIR/wanted"
+	rm -r "$DIR/wanted/closed" "$DIR/wanted/private"
+	chmod 0 "$folder/tree/closed" "$folder/tree/private"
+	touch -r "$folder/tree" "$DIR/wanted"
+	start_server --output "$DIR/in/" write
+	for options in --workers=1 --workers=4 --json; do
+		expect 1 "${AS_NOBODY[@]}" unlimited "$PAIR_BIN/rdma-client" "$options" write "$folder/tree" "$ADDRESS:$PORT"
+		has "$ERR" '^rdma-client: cannot read tree/closed: Permission denied$'
+		has "$ERR" '^rdma-client: cannot read tree/private: Permission denied$'
+		has "$ERR" "^rdma-client: exchange with $ADDRESS:$PORT is incomplete: 2 of the files and directories could not be read; all others were sent and verified\.\$"
+		if [ "$options" = --json ]; then
+			has "$OUT" '"status":1,"verdict":"incomplete",'
+			has "$OUT" '"skipped":0,"unreadable":2,'
+		else
+			has "$OUT" "^sent $folder/tree (7 files, 24.0 MB; 2 unreadable) to .*, incomplete: all else verified, XXH3 "
+		fi
+		same_tree "$DIR/wanted" "$DIR/in/tree"
+		wait_until has "$LOG" "^received $DIR/in/tree (7 files, 24.0 MB) from .*, verified, XXH3 "
+		rm -r "$DIR/in/tree"
+		: >"$LOG"
+	done
+	# What is named on the command line must be there.
+	expect_error 1 'cannot read private: Permission denied' \
+		"${AS_NOBODY[@]}" unlimited "$PAIR_BIN/rdma-client" write "$folder/tree" "$folder/tree/private" "$ADDRESS:$PORT"
+	stop_server
+}
+
 # arrives PATTERN: a path below the output matches.
 arrives() { [ -n "$(find "$DIR/in" -path "$DIR/in/$1")" ]; }
 

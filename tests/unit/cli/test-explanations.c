@@ -182,7 +182,8 @@ static void every_unexplained_error_is_known(void **state)
 	size_t start = strlen(line);
 
 	(void)state;
-	for (enum phase phase = 0; phase < PHASE_COUNT; phase++)
+	/* In the last phase, only files cannot be read. */
+	for (enum phase phase = 0; phase < PHASE_INCOMPLETE; phase++)
 		for (size_t i = 0; i < COUNT(codes); i++) {
 			struct failure failure = {0};
 

@@ -254,7 +254,7 @@ static void special_files_are_skipped(void **state)
 	omitted_start(&skipped);
 	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
 	tree_input_count_in(input, &sent);
-	tree_input_list_skipped(input, &skipped);
+	tree_input_list_omitted(input, &skipped, NULL);
 	stream.size = 0;
 	while ((got = tree_input_read(input, stream.bytes + stream.size, 4096, -1, input_why)) > 0)
 		stream.size += (size_t)got;
@@ -278,6 +278,100 @@ static void special_files_are_skipped(void **state)
 	assert_int_equal(load(paths, 1, 4096), 0);
 	assert_int_equal(stream.size, planned.total);
 	chmod("a/inner", 0700);
+}
+
+/* Reads the stream up to this size, without more than that. */
+static void read_up_to(struct tree_input *input, size_t size)
+{
+	while (stream.size < size) {
+		assert_int_equal(
+			tree_input_read(input, stream.bytes + stream.size, 1, -1, input_why), 1);
+		stream.size++;
+	}
+}
+
+/* What vanishes or changes while it is sent is named; everything else arrives. */
+static void entries_that_vanish_are_left_out(void **state)
+{
+	static const char *const paths[] = {"a"};
+	static const char *const lines[] = {"cannot read a/changed: it changed while being read",
+		"cannot read a/gone: No such file or directory",
+		"cannot read a/inner: No such file or directory",
+		"cannot read a/link: No such file or directory"};
+	struct tree_input *input;
+	struct omitted unreadable;
+	ssize_t got;
+
+	(void)state;
+	make_tree();
+	put("a/changed", "1");
+	put("a/gone", "22");
+	omitted_start(&unreadable);
+	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+	tree_input_list_omitted(input, NULL, &unreadable);
+	stream.size = 0;
+	/* Now the names of the folder are known. */
+	read_up_to(input, 2 * TREE_HEADER_SIZE + 1);
+	assert_int_equal(chmod("a/inner", 0700), 0);
+	assert_int_equal(system("rm -r a/inner a/link a/gone a/changed && mkfifo a/changed"), 0);
+	while ((got = tree_input_read(input, stream.bytes + stream.size, 7, -1, input_why)) > 0)
+		stream.size += (size_t)got;
+	assert_int_equal(got, 0);
+	tree_input_close(input);
+	assert_int_equal(omitted_count(&unreadable), COUNT(lines));
+	for (size_t i = 0; i < COUNT(lines); i++)
+		assert_string_equal(omitted_line(&unreadable, i), lines[i]);
+	omitted_end(&unreadable);
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
+	assert_contents("in/a/file", "contents");
+	assert_int_equal(access("in/a/nothing", F_OK), 0);
+	assert_int_equal(access("in/a/gone", F_OK), -1);
+}
+
+/* The first walk leaves them out, too, so both ends know the size of the stream. */
+static void entries_without_permission_are_left_out(void **state)
+{
+	static const char *const paths[] = {"a"};
+	struct tree_progress sent = TREE_PROGRESS_INITIAL;
+	struct tree_input *input;
+	struct omitted unreadable;
+	ssize_t got;
+
+	(void)state;
+	make_tree();
+	assert_int_equal(chmod("a/file", 0), 0);
+	assert_int_equal(chmod("a/empty", 0), 0);
+	assert_int_equal(chmod("a/inner", 0444), 0); /* its entries have names, but no more */
+	/* Root may read everything. */
+	assert_int_equal(chmod(folder, 0755), 0);
+	if (geteuid() == 0)
+		assert_int_equal(seteuid(65534), 0);
+	omitted_start(&unreadable);
+	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+	tree_input_count_in(input, &sent);
+	tree_input_list_omitted(input, NULL, &unreadable);
+	stream.size = 0;
+	while ((got = tree_input_read(input, stream.bytes + stream.size, 4096, -1, input_why)) > 0)
+		stream.size += (size_t)got;
+	assert_int_equal(got, 0);
+	tree_input_close(input);
+	if (getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
+	assert_int_equal(tree_progress_state(&sent, UINT64_MAX).total, stream.size);
+	/* a/nothing has the mode 0400 of another user, unless this test is none of root's. */
+	assert_int_equal(omitted_count(&unreadable), getuid() == 0 ? 5 : 4);
+	assert_string_equal(omitted_line(&unreadable, 0), "cannot read a/empty: Permission denied");
+	assert_string_equal(omitted_line(&unreadable, 1), "cannot read a/file: Permission denied");
+	assert_string_equal(
+		omitted_line(&unreadable, 2), "cannot read a/inner/-dash\\x0a: Permission denied");
+	omitted_end(&unreadable);
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
+	assert_int_equal(access("in/a/inner", F_OK), 0);
+	assert_int_equal(access("in/a/file", F_OK), -1);
+	assert_int_equal(access("in/a/empty", F_OK), -1);
+	assert_int_equal(chmod("a/inner", 0700), 0);
+	assert_int_equal(chmod("a/empty", 0700), 0);
+	assert_int_equal(chmod("in/a/inner", 0700), 0);
 }
 
 /* Both ends know the total from the start and the current file from its first byte. */
@@ -732,6 +826,8 @@ int main(void)
 		OUTPUT_FILE_TEST(a_folder_is_named_after_its_path),
 		OUTPUT_FILE_TEST(inputs_that_cannot_be_sent_are_named),
 		OUTPUT_FILE_TEST(special_files_are_skipped),
+		OUTPUT_FILE_TEST(entries_that_vanish_are_left_out),
+		OUTPUT_FILE_TEST(entries_without_permission_are_left_out),
 		OUTPUT_FILE_TEST(both_ends_know_what_the_stream_consists_of),
 		OUTPUT_FILE_TEST(a_walk_can_be_stopped),
 		OUTPUT_FILE_TEST(invalid_streams_are_refused),
