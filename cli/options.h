@@ -13,7 +13,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "protocol/mode.h"
-#include "protocol/test-operation.h"
+#include "protocol/test-parameters.h"
 
 /* Maximum length of --message: the tutorial's 1,024 bytes minus the terminator. */
 #define OPTIONS_MESSAGE_MAX 1023
@@ -93,6 +93,7 @@ struct options_measure {
 	const char *plot; /* a picture; NULL: none */
 	bool csv;         /* print comma-separated values instead of text */
 	enum poll_wanted poll;
+	enum test_transport transport;
 	enum rate_unit unit;
 	double expect; /* bytes per second, or a fraction of the link rate; 0: none */
 	bool expect_percent;
@@ -103,6 +104,9 @@ struct options_measure {
  * share them: 17 for each, and twice a reserve of 25 (share_receives() in control/control.c).
  */
 #define OPTIONS_SHARED_RECEIVES(queue_pairs) (17 * (uint64_t)(queue_pairs) + 50)
+
+/* The same over unreliable queue pairs, which do not share them. */
+#define OPTIONS_LOSSY_RECEIVES(queue_pairs) (17 * (uint64_t)(queue_pairs))
 
 /* The most threads that read or write one file. */
 #define OPTIONS_WORKERS_MAX 64

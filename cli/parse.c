@@ -28,6 +28,7 @@
 #define WARM_UP_DEFAULT   200
 #define BANDWIDTH_SIZE    65536 /* bytes */
 #define LATENCY_SIZE      8
+#define DATAGRAM_SIZE     1024 /* the RDMA MTU of an Ethernet of 1,500 bytes */
 
 /* For a row without a letter, getopt_long() returns this number plus the row's index. */
 #define LONG_OPTION 256
@@ -636,6 +637,8 @@ static uint64_t default_size(const struct options *options)
 {
 	if (options->operation->atomic)
 		return TEST_ATOMIC_SIZE;
+	if (options->measure.transport == TEST_UD)
+		return DATAGRAM_SIZE;
 	return options->measure.bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
 }
 
@@ -646,6 +649,45 @@ static bool takes_tickets(const struct options *options)
 {
 	return options->operation->number == TEST_COMPARE_SWAP && options->measure.bandwidth &&
 	       options->measure.verify;
+}
+
+/* Rejects options that unreliable queue pairs cannot have. */
+static enum options_result check_transport(struct options *options)
+{
+	const struct options_measure *measure = &options->measure;
+	const struct test_operation *operation = options->operation;
+	const char *name = measure->transport == TEST_UC ? "uc" : "ud";
+	uint64_t most =
+		COMMAND_REGION_MAX / OPTIONS_LOSSY_RECEIVES(measure->queue_pairs) - TEST_GRH_SIZE;
+
+	if (measure->transport == TEST_RC)
+		return OPTIONS_RUN;
+	if (!operation->receives)
+		return options_wrong(options, "--transport %s cannot be combined with %s: %s", name,
+			operation->name,
+			operation->fetches ? "only rc has it"
+					   : "nothing would tell what has arrived");
+	if (measure->transport == TEST_UD && operation->immediate)
+		return options_wrong(options,
+			"--transport ud cannot be combined with %s: datagrams are SENDs",
+			operation->name);
+	if (operation->immediate && measure->verify)
+		return options_wrong(options,
+			"--verify cannot be combined with --transport uc and %s: the next WRITE "
+			"may be faster",
+			operation->name);
+	if (measure->shares)
+		return options_wrong(options, "--srq cannot be combined with --transport %s", name);
+	if (measure->queue_pairs == TEST_QUEUE_PAIRS_MAX)
+		return options_wrong(options,
+			"--qps must be at most %d with --transport %s, not '%" PRIu32 "'",
+			TEST_QUEUE_PAIRS_MAX - 1, name, measure->queue_pairs);
+	if (measure->verify && measure->largest > most)
+		return options_wrong(options,
+			"--size must be at most %" PRIu64 " with --transport %s, --verify and "
+			"--qps %" PRIu32 ", not '%" PRIu64 "'",
+			most, name, measure->queue_pairs, measure->largest);
+	return OPTIONS_RUN;
 }
 
 /* Rejects options for work requests that the operation cannot have. */
@@ -687,7 +729,7 @@ static enum options_result check_requests(struct options *options)
 		return options_wrong(options,
 			"--signal-every must be at most --depth, %" PRIu32 ", not '%" PRIu32 "'",
 			options->depth, measure->signal_every);
-	return OPTIONS_RUN;
+	return check_transport(options);
 }
 
 /* Rejects measurement options that are not valid together, and sets defaults. */

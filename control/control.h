@@ -31,6 +31,7 @@
 #include "host/facts.h"
 #include "protocol/command.h"
 #include "protocol/handshake.h"
+#include "protocol/test-parameters.h"
 #include "verbs/cm.h"
 #include "verbs/device.h"
 #include "verbs/endpoint.h"
@@ -91,6 +92,7 @@ struct control {
 	bool shares; /* the other queue pairs share their receives; set before control_prepare() */
 	uint32_t sharing; /* how many they are */
 	struct shared_receives shared;
+	enum test_transport transport; /* of the other queue pairs; set before they are added */
 	bool retired; /* they are posted; the first CONTROL_RECEIVES are not posted again */
 	struct queue_pair *held; /* owner of the last message's slot; NULL: none */
 	bool heard;              /* received a message */

@@ -139,9 +139,12 @@ static void add_test_limits(struct facts *facts, const struct control *control)
 	const struct ibv_device_attr *device = &control->device.attributes;
 	bool in_order = !control->device.traits->completes_out_of_order;
 
-	facts_add(facts, "test limits", "inline %u sge %d sge-rd %d signal-every %d srq %d",
+	facts_add(facts, "test limits", "inline %u sge %d sge-rd %d signal-every %d srq %d mtu %u",
 		control->endpoint.pairs->size.inline_max, device->max_sge, device->max_sge_rd,
-		in_order ? TEST_DEPTH_MAX : 1, device->max_srq);
+		in_order ? TEST_DEPTH_MAX : 1, device->max_srq,
+		control->device.traits->own_queue_pairs
+			? device_mtu(&control->device, control->id->port_num)
+			: 0);
 }
 
 static void add_limits(struct facts *facts, const struct inventory *inventory,

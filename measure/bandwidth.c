@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "measure/atomics.h"
+#include "measure/lossy.h"
 #include "measure/receives.h"
 #include "protocol/test-pattern.h"
 
@@ -33,10 +34,16 @@ static bool is_posted(const struct perf_test *test, const struct test_queue_pair
 	       (test->parameters.operations && queue_pair->posted == test->parameters.operations);
 }
 
+static bool is_lossy(const struct perf_test *test)
+{
+	return test_parameters_lossy(&test->parameters);
+}
+
 /* True if the peer limits how many operations may be posted. */
 static bool is_limited(const struct perf_test *test)
 {
-	return test_parameters_notices(&test->parameters) || test->parameters.operation->receives;
+	return test_parameters_notices(&test->parameters) ||
+	       (test->parameters.operation->receives && !is_lossy(test));
 }
 
 /* The number of operations that may be posted on this queue pair now. */
@@ -242,6 +249,21 @@ static bool is_possible(const struct perf_test *test, const struct test_queue_pa
 	       (notice->number > before || (notice->last && notice->number == before));
 }
 
+/* Takes an operation that may be one of few that arrive, or a message about them. */
+static int take_lossy(struct perf_test *test, const struct completion *completion)
+{
+	uint64_t number;
+	const uint8_t *data;
+	int taken = lossy_take(test, completion, &number, &data);
+
+	if (taken <= 0)
+		return taken;
+	if (test->parameters.verify)
+		check_data(test, perf_test_queue_pair(test, completion->pair), data, number,
+			!test->server);
+	return control_release(test->control, completion);
+}
+
 /* Takes an operation that used up a receive, or a message in between. */
 static int take_arrival(struct perf_test *test, const struct completion *completion)
 {
@@ -289,6 +311,8 @@ static int take_receive(struct perf_test *test, const struct completion *complet
 
 static int take(struct perf_test *test, const struct completion *completion)
 {
+	if (completion->kind == ENDPOINT_RECEIVE && is_lossy(test))
+		return take_lossy(test, completion);
 	if (completion->kind == ENDPOINT_RECEIVE)
 		return test->parameters.operation->receives ? take_arrival(test, completion)
 							    : take_receive(test, completion);
@@ -308,7 +332,7 @@ static bool is_done(const struct perf_test *test, const struct test_queue_pair *
 						     is_posted(test, queue_pair) &&
 						     (!is_limited(test) || queue_pair->over));
 
-	return initiator && (!test->serves || queue_pair->confirmed);
+	return initiator && (!test->serves || queue_pair->confirmed || is_lossy(test));
 }
 
 /*
@@ -318,6 +342,8 @@ static bool is_done(const struct perf_test *test, const struct test_queue_pair *
 static bool is_over(struct perf_test *test)
 {
 	test->stopped |= test->end_received && test->parameters.direction != TEST_SERVER;
+	if (is_lossy(test) && !lossy_is_over(test))
+		return false;
 	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++)
 		if (!is_done(test, &test->queue_pairs[i]))
 			return false;
@@ -327,20 +353,24 @@ static bool is_over(struct perf_test *test)
 /* Does all pending work on each queue pair. Returns the amount of work done, or -1. */
 static int do_work(struct perf_test *test)
 {
-	bool limited = is_limited(test);
-	int done = 0;
+	bool limited = is_limited(test), sent = true;
+	int done = 0, told;
 
 	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++) {
 		struct test_queue_pair *queue_pair = &test->queue_pairs[i];
 		int posted = test->initiates ? post_operations(test, queue_pair) : 0;
 		int announced = test->initiates && limited ? announce(test, queue_pair) : 0;
-		int served = test->serves ? serve(test, queue_pair) : 0;
+		int served = test->serves && !is_lossy(test) ? serve(test, queue_pair) : 0;
 
 		if (posted < 0 || announced < 0 || served < 0)
 			return -1;
 		done += posted + announced + served;
+		sent &= queue_pair->posted == queue_pair->completed && is_posted(test, queue_pair);
 	}
-	return done;
+	if (!is_lossy(test))
+		return done;
+	told = lossy_tell(test, sent);
+	return told < 0 ? -1 : done + told;
 }
 
 /* Processes completions and updates the shared state. Returns their number, or -1. */
@@ -402,7 +432,8 @@ int bandwidth_run(struct perf_test *test)
 		refilled = receives_refill(test);
 		if (taken < 0 || refilled < 0)
 			return -1;
-		if (done + taken + refilled > 0) {
+		if ((done == 0 && is_lossy(test) && lossy_waits(test)) ||
+			done + taken + refilled > 0) {
 			deadline = 0;
 			continue;
 		}

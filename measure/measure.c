@@ -235,7 +235,8 @@ static int prepare(struct measurement *measurement)
 	if (test_threads_connect(threads))
 		return -1;
 	/* An older server would create other queue pairs. */
-	if (measurement->options->measure.shares &&
+	if ((measurement->options->measure.shares ||
+		    measurement->options->measure.transport != TEST_RC) &&
 		(read_facts(measurement) || support_check(measurement)))
 		return -1;
 	if (test_threads_prepare(threads) || read_facts(measurement))

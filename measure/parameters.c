@@ -40,8 +40,10 @@ static uint32_t filling_depth(const struct options *options, uint64_t size)
 static uint64_t kept_memory(const struct options *options, uint32_t depth)
 {
 	const struct options_measure *measure = &options->measure;
-	uint64_t least = measure->shares ? CONTROL_NOTICE_SIZE : COMMAND_MAX;
-	uint64_t size = measure->largest > least ? measure->largest : least;
+	bool lossy = measure->transport != TEST_RC;
+	uint64_t least = measure->shares || lossy ? CONTROL_NOTICE_SIZE : COMMAND_MAX;
+	uint64_t size =
+		(measure->largest > least ? measure->largest : least) + (lossy ? TEST_GRH_SIZE : 0);
 	uint64_t each = receives_count(depth);
 
 	return size * (each * measure->queue_pairs +
@@ -52,8 +54,8 @@ static uint64_t kept_memory(const struct options *options, uint32_t depth)
 static uint32_t depth_of(const struct options *options, uint64_t size)
 {
 	uint32_t depth = filling_depth(options, size);
-	bool keeps = options->measure.shares && options->measure.verify &&
-		     !options->operation->immediate;
+	bool must = options->measure.shares || options->measure.transport != TEST_RC;
+	bool keeps = must && options->measure.verify && !options->operation->immediate;
 
 	while (keeps && depth > 1 && kept_memory(options, depth) > COMMAND_REGION_MAX)
 		depth /= 2;
@@ -67,7 +69,7 @@ uint32_t parameters_depth_max(const struct options *options)
 
 /*
  * The memory in which each receive of a test keeps its data until it has been verified; 0 if that
- * would be too much, or there is no such test.
+ * would be too much, or there is no such test. Other receives of datagrams need room for a header.
  */
 static size_t receives_memory(const struct options *options)
 {
@@ -76,6 +78,8 @@ static size_t receives_memory(const struct options *options)
 	bool keeps = options->operation->receives && !options->operation->immediate &&
 		     measure->verify && measure->bandwidth;
 
+	if (measure->transport == TEST_UD && !keeps)
+		return (size_t)(measure->largest + TEST_GRH_SIZE) * measure->queue_pairs;
 	return keeps && all <= COMMAND_REGION_MAX ? (size_t)all : 0;
 }
 
@@ -127,6 +131,7 @@ void parameters_choose(
 		.operation = measurement->options->operation,
 		.direction = measure->bidirectional ? TEST_BOTH : TEST_CLIENT,
 		.verify = measure->verify,
+		.transport = measure->transport,
 		.size = (uint32_t)size,
 		.queue_pairs = measure->queue_pairs,
 		.operations = measure->iterations,

@@ -2,6 +2,7 @@
  * Common code of bandwidth and latency tests: queue pairs, memory, notices and keepalives. Queue
  * pairs and memory belong to the control connection; the thread that runs the test uses them.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ void perf_test_init(struct perf_test *test, struct control *control, uint32_t de
 
 int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 {
-	test->first = test->control->shares;
+	test->first = test->control->shares || test->control->transport != TEST_RC;
 	test->queue_pairs[0].pair = test->control->endpoint.pairs;
 	for (uint32_t i = test->first ? 0 : 1; i < count; i++) {
 		test->queue_pairs[i].pair = control_add_queue_pair(test->control);
@@ -107,6 +108,20 @@ static int divide(const struct test_parameters *parameters, uint64_t address, ui
 	return (int)count;
 }
 
+/* Gives an unreliable operation its number, and a datagram its destination. */
+static void make_unreliable(const struct test_parameters *parameters,
+	const struct test_queue_pair *queue_pair, uint64_t number, struct ibv_send_wr *request)
+{
+	request->imm_data = htonl((uint32_t)number);
+	if (!parameters->operation->immediate)
+		request->opcode = IBV_WR_SEND_WITH_IMM;
+	if (parameters->transport != TEST_UD)
+		return;
+	request->wr.ud.ah = queue_pair->pair->address;
+	request->wr.ud.remote_qpn = queue_pair->pair->number_of_peer;
+	request->wr.ud.remote_qkey = ENDPOINT_QKEY;
+}
+
 void perf_test_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, struct ibv_send_wr *request, struct ibv_sge pieces[TEST_SGE_MAX])
 {
@@ -122,6 +137,8 @@ void perf_test_describe(const struct perf_test *test, const struct test_queue_pa
 		.send_flags = is_inline(parameters, queue_pair->pair) ? IBV_SEND_INLINE : 0,
 		.wr.rdma = {control->peer_address + offset, control->peer_rkey},
 	};
+	if (test_parameters_lossy(parameters))
+		make_unreliable(parameters, queue_pair, number, request);
 }
 
 int perf_test_post(struct perf_test *test, struct test_queue_pair *queue_pair,
@@ -195,6 +212,8 @@ static bool server_waits(const struct perf_test *test)
 		return false;
 	if (parameters->kind == TEST_LATENCY)
 		return parameters->operation->fetches;
+	if (test_parameters_lossy(parameters))
+		return !test->serves;
 	return !test_parameters_notices(parameters) && !parameters->operation->receives;
 }
 

@@ -49,6 +49,7 @@ struct test_queue_pair {
 	uint64_t received; /* announced by the peer, or arrived */
 	uint64_t served;   /* checked, filled for the peer's READs, or permitted anew */
 	bool peer_ended, confirmed;
+	uint64_t seen; /* unreliable: a bit for each of the 64 before `served`, the last lowest */
 
 	uint64_t next_ticket; /* of the shared counter: measure/atomics.h */
 	uint64_t notices;     /* sent */
@@ -58,13 +59,24 @@ struct test_queue_pair {
 	unsigned int used_up; /* ours */
 };
 
+/* What both ends of an unreliable test know: measure/lossy.h. In operations of all queue pairs. */
+struct lossy_state {
+	struct test_queue_pair connection; /* for notices */
+	uint64_t sent, arrived_there;      /* of this end */
+	uint64_t peer_sent, arrived;       /* of the peer */
+	bool told, confirmed;              /* the peer knows what was sent; what arrived is known */
+	bool peer_told, replied;           /* the same, of the peer */
+	uint64_t looked_at;                /* `arrived` at the last look for more */
+	unsigned int looks;                /* in vain since then */
+};
+
 struct perf_test {
 	struct control *control;
 	struct test_queue_pair queue_pairs[TEST_QUEUE_PAIRS_MAX];
 	uint32_t queue_pair_count, depth; /* 0 before perf_test_make_queue_pairs() */
 	/*
-	 * Endpoint index of the first of them: if they share receives, 1, because the connection's
-	 * own queue pair has its own.
+	 * Endpoint index of the first of them: if they share receives or are unreliable, 1, because
+	 * the connection's own queue pair is neither.
 	 */
 	unsigned int first;
 
@@ -86,6 +98,7 @@ struct perf_test {
 	struct test_shared *shared;
 	uint64_t answers[CONTROL_KEEPALIVES]; /* server: sends posted, after each of the last */
 	uint64_t answered;                    /* number of answers */
+	struct lossy_state lossy;
 	unsigned int kept; /* receives that completed before the test, unprocessed */
 	void (*show)(
 		void *context, uint64_t now); /* NULL, or called at each check and while idle */

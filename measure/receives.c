@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "measure/lossy.h"
 #include "measure/receives.h"
 
 /* Messages by length, besides those of 0 bytes. Operations of the same length use the third. */
@@ -104,6 +105,8 @@ bool receives_suffice(const struct perf_test *test, const struct test_parameters
 		       shared_suffice(test, parameters);
 	if (!parameters->operation->receives)
 		return true;
+	if (test_parameters_lossy(parameters))
+		return lossy_suffices(test, parameters);
 	if (test->control->receives < receives_count(parameters->depth))
 		return false;
 	area = test->control->retired ? pair->more : area_of(test, pair, parameters);
@@ -116,6 +119,8 @@ int receives_post(struct perf_test *test)
 	struct control *control = test->control;
 	int error = 0;
 
+	if (test_parameters_lossy(&test->parameters))
+		return lossy_post(test);
 	if (control->shares && !control->shared.begun) {
 		place_shared(test);
 		error = shared_receives_begin(&control->shared, SHARED_WR_ID);
@@ -160,7 +165,7 @@ int receives_use_up(struct perf_test *test)
 	const struct test_parameters *parameters = &test->parameters;
 	uint32_t count = parameters->kind == TEST_LATENCY ? 1 : parameters->queue_pairs;
 
-	if (!parameters->operation->receives)
+	if (!parameters->operation->receives || test_parameters_lossy(parameters))
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
 		for (; test->queue_pairs[i].filled < CONTROL_RECEIVES;

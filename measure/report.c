@@ -144,6 +144,8 @@ static struct json_object *result_json(
 	add_decimal(object, "cpu_seconds", (double)result->cpu_nanoseconds / NS);
 	add_decimal(object, "cpu_seconds_per_gb", measurement_cpu_per_gb(measured, result));
 	document_add_number(object, "wrong_operations", result->wrong);
+	document_add_number_if(object, "lost_operations",
+		test_parameters_lossy(&measured->parameters), result->lost);
 	return object;
 }
 
@@ -206,6 +208,8 @@ static struct json_object *asked_json(const struct options *options)
 {
 	static const char *const polls[] = {
 		[POLL_AUTO] = "auto", [POLL_SPIN] = "spin", [POLL_EVENT] = "event"};
+	static const char *const transports[] = {
+		[TEST_RC] = "rc", [TEST_UC] = "uc", [TEST_UD] = "ud"};
 	static const char *const orderings[] = {
 		[ORDERING_AUTO] = "auto", [ORDERING_RELAXED] = "on", [ORDERING_STRICT] = "off"};
 	const struct options_measure *measure = &options->measure;
@@ -228,6 +232,7 @@ static struct json_object *asked_json(const struct options *options)
 	document_add_known(object, "signal_every", measure->signal_every);
 	document_add_number(object, "sge", measure->gathers ? measure->gathers : 1);
 	document_add_boolean(object, "srq", measure->shares);
+	document_add_text(object, "transport", transports[measure->transport]);
 	document_add_boolean(object, "verify", measure->verify);
 	document_add_text(object, "poll", polls[measure->poll]);
 	add_decimal_or_null(object, "expect_bytes_per_second", rate);

@@ -81,6 +81,10 @@ static int check_end(struct measurement *measurement, const struct option_limit 
 		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 			HOST_NO_OPTION, "facts", "rdma-server %s of %s does not know --%s",
 			facts_shown(facts, "version"), host, limit->option);
+	if (limit->why && limit->is_flag)
+		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
+			HOST_NO_OPTION, "facts", "--%s: %s of %s %s", limit->option,
+			facts_shown(facts, "device"), host, limit->why);
 	if (limit->why)
 		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 			HOST_NO_OPTION, "facts", "--%s %lu: %s of %s %s", limit->option,
@@ -128,6 +132,20 @@ int support_check(struct measurement *measurement)
 			.why = "completes operations out of order, so each is signaled",
 			.wanted = measure->signal_every,
 			.there = posts},
+		/* Releases that tell their MTU know the option; that of iWARP is 0. */
+		{.option = "transport",
+			.name = "mtu",
+			.why = "has only reliable connections: its transport_type is "
+			       "IBV_TRANSPORT_IWARP",
+			.wanted = measure->transport != TEST_RC,
+			.is_flag = true,
+			.there = true},
+		/* A datagram is one packet. */
+		{.option = "transport ud --size",
+			.name = "mtu",
+			.verbs = "active_mtu",
+			.wanted = measure->transport == TEST_UD ? measure->largest : 0,
+			.there = true},
 		{.option = "srq",
 			.name = "srq",
 			.verbs = "max_srq",

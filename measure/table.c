@@ -23,7 +23,8 @@ struct column {
 	const char *name, *unit; /* unit NULL: that of rates */
 	void (*put)(char cell[TABLE_CELL], const struct row *row);
 	unsigned int percentile;
-	bool both; /* only if both ends initiate operations */
+	bool both;  /* only if both ends initiate operations */
+	bool lossy; /* only if operations may be lost */
 };
 
 #define RANK_VERBOSE 5
@@ -111,6 +112,11 @@ static void put_operations(char cell[TABLE_CELL], const struct row *row)
 	snprintf(cell, TABLE_CELL, "%" PRIu64, row->result->operations);
 }
 
+static void put_lost(char cell[TABLE_CELL], const struct row *row)
+{
+	snprintf(cell, TABLE_CELL, "%" PRIu64, row->result->lost);
+}
+
 static void put_depth(char cell[TABLE_CELL], const struct row *row)
 {
 	snprintf(cell, TABLE_CELL, "%" PRIu32, row->measured->parameters.depth);
@@ -151,6 +157,7 @@ static const struct column bandwidth_columns[] = {
 	{4, 0, "size", "B", .put = put_size},
 	{7, 0, "by", "", .put = put_initiator, .both = true},
 	{9, 0, "average", NULL, .put = put_average},
+	{10, 0, "lost", "ops", .put = put_lost, .lossy = true},
 	{9, 1, "worst", NULL, .put = put_worst},
 	{9, 1, "best", NULL, .put = put_best},
 	{9, 2, "messages", "1/s", .put = put_messages},
@@ -177,12 +184,13 @@ struct layout {
 	const struct column *columns;
 	size_t count;
 	unsigned int rank; /* of the last columns that are shown */
-	bool both;
+	bool both, lossy;
 };
 
 static bool is_shown(const struct layout *layout, const struct column *column, unsigned int rank)
 {
-	return column->rank <= rank && (layout->both || !column->both);
+	return column->rank <= rank && (layout->both || !column->both) &&
+	       (layout->lossy || !column->lossy);
 }
 
 static unsigned int width(const struct layout *layout, unsigned int rank)
@@ -204,6 +212,7 @@ static struct layout choose(
 		.count = sizeof(bandwidth_columns) / sizeof(bandwidth_columns[0]),
 		.rank = rank_max,
 		.both = options->measure.bidirectional,
+		.lossy = options->measure.transport != TEST_RC,
 	};
 
 	if (options->measure.latency) {

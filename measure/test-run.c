@@ -4,6 +4,7 @@
 #include "measure/atomics.h"
 #include "measure/receives.h"
 #include "measure/test-run.h"
+#include "protocol/little-endian.h"
 
 /* True if this end posts operations in the test. */
 static bool posts(const struct perf_test *test, const struct test_parameters *parameters)
@@ -27,6 +28,8 @@ bool test_run_can(const struct perf_test *test, const struct test_parameters *pa
 			parameters->gathers > (size->gathers ? size->gathers : 1)))
 		return false;
 	if (parameters->operation->atomic && !device_has_atomics(&test->control->device))
+		return false;
+	if (parameters->transport != test->control->transport)
 		return false;
 	return parameters->queue_pairs <= test->queue_pair_count &&
 	       parameters->depth <= test->depth && memory <= test->control->private.size &&
@@ -68,6 +71,8 @@ void test_run_begin(
 	test->started = test->stopped = test->end_received = false;
 	test->operations = test->wrong = test->wrong_offset = test->last = 0;
 	test->timeout = timeout;
+	test->lossy = (struct lossy_state){.connection.pair = test->control->endpoint.pairs,
+		.connection.notices = test->lossy.connection.notices};
 	begin_queue_pairs(test);
 	receives_post(test);
 	if (parameters->operation->atomic)
@@ -102,8 +107,12 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 						       : bandwidth_run(test);
 	if (test->parameters.operation->atomic)
 		atomics_check_tickets(test);
+	/* Of what was sent, that which has arrived. */
+	if (test_parameters_lossy(&test->parameters))
+		test->operations = test->lossy.arrived_there;
 	*result = (struct test_result){
 		.operations = test->operations,
+		.lost = test->lossy.sent - test->lossy.arrived_there,
 		.bytes = test->operations * test->parameters.size,
 		/* Excludes the peer's verification after the last operation. */
 		.nanoseconds =
@@ -113,6 +122,9 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 		.wrong = test->wrong,
 		.wrong_offset = test->wrong_offset,
 	};
+	/* The intervals are those of the sender. */
+	if (test_parameters_lossy(&test->parameters))
+		return status;
 	intervals = test_shared_intervals(shared);
 	intervals_include(&intervals, result->bytes, result->nanoseconds);
 	result->worst = intervals.worst;
@@ -124,12 +136,16 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 
 int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t deadline)
 {
-	uint8_t numbers[4 * TEST_QUEUE_PAIRS_MAX];
+	uint8_t numbers[4 * (TEST_QUEUE_PAIRS_MAX + 1)];
 	struct command command = {.type = COMMAND_QUEUE_PAIRS, .text = (char *)numbers}, reply;
 
 	if (perf_test_make_queue_pairs(test, queue_pairs))
 		return -1;
 	command.text_size = (uint16_t)perf_test_encode_numbers(test, numbers);
+	if (test->control->transport != TEST_RC) {
+		le_put32(numbers + command.text_size, test->control->transport);
+		command.text_size += 4;
+	}
 	if (control_client_command(test->control, &command, &reply, deadline))
 		return -1;
 	return perf_test_connect_queue_pairs(test, reply.text, reply.text_size);

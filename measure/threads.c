@@ -112,7 +112,8 @@ int test_threads_connect(struct test_threads *threads)
 	threads->request = (struct control_request){
 		.kind = HELLO_MEASUREMENT,
 		.timeout = (uint32_t)options->timeout,
-		.queue_pairs = options->measure.queue_pairs,
+		.queue_pairs =
+			options->measure.queue_pairs + (options->measure.transport != TEST_RC),
 		.depth = threads->depth,
 		.bandwidth = options->measure.bandwidth,
 		.receives = options->operation->receives,
@@ -165,6 +166,7 @@ static int prepare_member(struct test_thread *member)
 	struct control *control = &member->control;
 
 	perf_test_init(&member->test, control, threads->depth, false);
+	control->transport = options->measure.transport;
 	if (control_enlarge(control, threads->memory) ||
 		control_client_region(control, deadline_in(options->timeout)) ||
 		test_run_connect(
@@ -209,6 +211,14 @@ static int end(
 		       : 0;
 }
 
+/* Operations of the server that have not arrived: it knows, but its result has no room for them. */
+static uint64_t lost_of_peer(const struct perf_test *test)
+{
+	return test->lossy.peer_sent > test->lossy.arrived
+		       ? test->lossy.peer_sent - test->lossy.arrived
+		       : 0;
+}
+
 /*
  * Ends the tests of all threads and adds up the results of both ends. The first thread ends last,
  * so that it can report the others' to the server, for which this is one measurement.
@@ -216,6 +226,7 @@ static int end(
 static int end_all(struct test_threads *threads, struct measured *measured)
 {
 	uint32_t count = threads->options->measure.threads;
+	uint64_t lost = lost_of_peer(&threads->members[0].test);
 	struct test_result theirs, reported;
 
 	measured->ours = threads->members[0].ours;
@@ -224,6 +235,7 @@ static int end_all(struct test_threads *threads, struct measured *measured)
 			return -1;
 		test_result_add(&measured->ours, &threads->members[i].ours);
 		test_result_add(&measured->theirs, &theirs);
+		lost += lost_of_peer(&threads->members[i].test);
 	}
 	reported = measured->ours;
 	if (count > 1)
@@ -235,6 +247,7 @@ static int end_all(struct test_threads *threads, struct measured *measured)
 	if (count > 1)
 		test_result_add(&theirs, &measured->theirs);
 	measured->theirs = theirs;
+	measured->theirs.lost = lost;
 	return 0;
 }
 
@@ -331,6 +344,9 @@ int test_threads_run(struct test_threads *threads, const struct test_parameters 
 		return -1;
 	if (end_all(threads, measured))
 		return -1;
+	/* The intervals are those of the sender. */
+	if (test_parameters_lossy(parameters))
+		return 0;
 	intervals = test_shared_intervals(&threads->shared);
 	intervals_include(&intervals, measured->ours.bytes, measured->ours.nanoseconds);
 	measured->ours.worst = intervals.worst;

@@ -12,6 +12,7 @@ enum {
 	AT_OPERATION = 4,
 	AT_DIRECTION = 5,
 	AT_VERIFY = 6,
+	AT_TRANSPORT = 7,
 	AT_SIZE = 8,
 	AT_QUEUE_PAIRS = 12,
 	AT_DEPTH = 16,
@@ -33,6 +34,7 @@ void test_parameters_encode(
 	buffer[AT_OPERATION] = (uint8_t)parameters->operation->number;
 	buffer[AT_DIRECTION] = (uint8_t)parameters->direction;
 	buffer[AT_VERIFY] = parameters->verify;
+	buffer[AT_TRANSPORT] = (uint8_t)parameters->transport;
 	le_put32(buffer + AT_SIZE, parameters->size);
 	le_put32(buffer + AT_QUEUE_PAIRS, parameters->queue_pairs);
 	le_put32(buffer + AT_DEPTH, parameters->depth);
@@ -49,6 +51,11 @@ bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
 {
 	return queue_pairs > 0 && queue_pairs <= TEST_QUEUE_PAIRS_MAX && depth > 0 &&
 	       depth <= TEST_DEPTH_MAX && queue_pairs * depth <= TEST_REQUESTS_MAX;
+}
+
+bool test_parameters_lossy(const struct test_parameters *parameters)
+{
+	return parameters->transport != TEST_RC;
 }
 
 bool test_parameters_server_posts(const struct test_parameters *parameters)
@@ -96,6 +103,23 @@ static bool suits(const struct test_parameters *parameters)
 		       parameters->slots == parameters->depth);
 }
 
+/*
+ * True if the transport has the operation, and something tells what arrives. A sender that nothing
+ * but completions holds back reuses a slot after its operation has completed, and overwrites what
+ * its WRITEs have written.
+ */
+static bool suits_transport(const struct test_parameters *parameters)
+{
+	if (parameters->transport == TEST_RC)
+		return true;
+	if (parameters->transport >= TEST_TRANSPORTS || parameters->kind != TEST_BANDWIDTH)
+		return false;
+	return parameters->operation->receives &&
+	       !(parameters->operation->immediate && parameters->transport == TEST_UD) &&
+	       (!parameters->verify || (!parameters->operation->immediate &&
+					       parameters->slots == parameters->depth));
+}
+
 /* True if work requests can be as the parameters say. */
 static bool has_possible_requests(const struct test_parameters *parameters)
 {
@@ -113,7 +137,8 @@ static bool is_possible(const struct test_parameters *parameters)
 	return parameters->kind < TEST_KINDS && parameters->wait < TEST_WAITS &&
 	       parameters->direction <
 		       (parameters->kind == TEST_LATENCY ? TEST_BOTH : TEST_DIRECTIONS) &&
-	       suits(parameters) && parameters->size > 0 && has_possible_requests(parameters) &&
+	       suits(parameters) && suits_transport(parameters) && parameters->size > 0 &&
+	       has_possible_requests(parameters) &&
 	       test_shape_is_possible(parameters->queue_pairs, parameters->depth) &&
 	       parameters->slots > 0 && parameters->slots <= parameters->depth &&
 	       (parameters->operations > 0 || parameters->milliseconds > 0);
@@ -131,6 +156,7 @@ int test_parameters_decode(struct test_parameters *parameters, const void *buffe
 		.direction = (enum test_direction)bytes[AT_DIRECTION],
 		.operation = test_operation_by_number(bytes[AT_OPERATION]),
 		.verify = bytes[AT_VERIFY] == 1,
+		.transport = (enum test_transport)bytes[AT_TRANSPORT],
 		.size = le_get32(bytes + AT_SIZE),
 		.queue_pairs = le_get32(bytes + AT_QUEUE_PAIRS),
 		.depth = le_get32(bytes + AT_DEPTH),
@@ -187,5 +213,6 @@ void test_result_add(struct test_result *sum, const struct test_result *part)
 		sum->nanoseconds = part->nanoseconds;
 	sum->cpu_nanoseconds += part->cpu_nanoseconds;
 	sum->wrong += part->wrong;
+	sum->lost += part->lost;
 	sum->worst = sum->best = 0;
 }

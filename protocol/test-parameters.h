@@ -44,11 +44,23 @@ enum test_wait {
  */
 enum test_direction { TEST_CLIENT = 0, TEST_BOTH = 1, TEST_SERVER = 2, TEST_DIRECTIONS };
 
+/* The type of the queue pairs. What an unreliable one loses stays lost, and is counted. */
+enum test_transport {
+	TEST_RC = 0, /* reliable connection */
+	TEST_UC = 1, /* unreliable connection */
+	TEST_UD = 2, /* unreliable datagrams, of one packet each */
+	TEST_TRANSPORTS
+};
+
+/* Bytes before the data of a datagram: InfiniBand specification, volume 1, 11.4.1.2. */
+#define TEST_GRH_SIZE 40
+
 struct test_parameters {
 	enum test_kind kind;
 	enum test_wait wait;
 	enum test_direction direction;
 	const struct test_operation *operation;
+	enum test_transport transport;
 	bool verify;           /* compare every byte of every operation with what is expected */
 	uint32_t size;         /* bytes per operation, not 0 */
 	uint32_t queue_pairs;  /* at least 1 */
@@ -68,6 +80,9 @@ struct test_parameters {
 
 /* True if the server posts operations in this test, too. */
 bool test_parameters_server_posts(const struct test_parameters *parameters);
+
+/* True if operations may be lost: measure/lossy.h. */
+bool test_parameters_lossy(const struct test_parameters *parameters);
 
 /* True if both ends verify the data, and report their progress to each other in notices. */
 bool test_parameters_notices(const struct test_parameters *parameters);
@@ -93,6 +108,7 @@ struct test_result {
 	uint64_t worst, best;
 	uint64_t wrong;        /* operations with wrong data at this end */
 	uint64_t wrong_offset; /* bandwidth: first wrong byte in the first of them */
+	uint64_t lost;         /* operations that have not arrived; each end knows it by itself */
 };
 
 /* Any thread, like all functions here. */

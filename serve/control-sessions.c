@@ -16,6 +16,7 @@
 #include "cli/options.h"
 #include "control/operations.h"
 #include "measure/test-run.h"
+#include "protocol/little-endian.h"
 #include "serve/control-sessions.h"
 #include "serve/session-tests.h"
 
@@ -209,11 +210,31 @@ static int exchange_regions(
 }
 
 /*
+ * Takes the transport of the additional queue pairs from the end of the text, if it is there: then
+ * the connection's own queue pair is none of them. Returns their number.
+ */
+static uint32_t take_transport(struct control_session *session, struct command *command)
+{
+	struct control *control = &session->control;
+	uint32_t all = session->queue_pairs, transport;
+	size_t numbers = (size_t)4 * (all - 1);
+
+	if (all < 2 || command->text_size != numbers + 4 || control->shares || !control->receives)
+		return all;
+	transport = le_get32((const uint8_t *)command->text + numbers);
+	if (transport == TEST_RC || transport >= TEST_TRANSPORTS)
+		return all;
+	command->text_size = (uint16_t)numbers;
+	control->transport = (enum test_transport)transport;
+	return all - 1;
+}
+
+/*
  * Creates the additional queue pairs that the client requested. Refuses a second request, and any
  * on iWARP, where queue pairs cannot be connected without rdmacm.
  */
 static int make_queue_pairs(
-	struct control_session *session, const struct command *command, struct command *reply)
+	struct control_session *session, struct command *command, struct command *reply)
 {
 	struct perf_test *test = &session->test;
 
@@ -223,7 +244,7 @@ static int make_queue_pairs(
 		reply->status = COMMAND_REFUSED;
 		return 0;
 	}
-	if (perf_test_make_queue_pairs(test, session->queue_pairs))
+	if (perf_test_make_queue_pairs(test, take_transport(session, command)))
 		return end_with(session, reply, COMMAND_FAILED);
 	if (perf_test_connect_queue_pairs(test, command->text, command->text_size))
 		return -1;
@@ -306,7 +327,7 @@ static void try_operations(
 
 /* Executes a command. Returns 0 with the outcome in *reply, or -1 if the connection is broken. */
 static int carry_out(
-	struct control_session *session, const struct command *command, struct command *reply)
+	struct control_session *session, struct command *command, struct command *reply)
 {
 	struct counters counters;
 

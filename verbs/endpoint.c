@@ -193,6 +193,41 @@ int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct devic
 	return create_first(endpoint, size, failure);
 }
 
+/* The attributes of these that a queue pair of this type has: ibv_modify_qp(3). */
+static int mask_of(enum ibv_qp_type type, enum ibv_qp_state to, int mask)
+{
+	if (type == IBV_QPT_UC)
+		return mask &
+		       ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT |
+			       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	if (type != IBV_QPT_UD)
+		return mask;
+	if (to == IBV_QPS_INIT)
+		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	return IBV_QP_STATE | (to == IBV_QPS_RTS ? IBV_QP_SQ_PSN : 0);
+}
+
+/*
+ * The address of the peer with its GID. On InfiniBand within a subnet, the connection's packets
+ * have no global route, but a datagram may.
+ */
+static int make_address(
+	const struct endpoint *endpoint, struct queue_pair *pair, struct failure *failure)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
+	int mask;
+
+	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask))
+		return failure_errno(failure, PHASE_QUEUE_PAIR, "rdma_init_qp_attr", errno);
+	if (!attributes.ah_attr.is_global) {
+		attributes.ah_attr.is_global = 1;
+		attributes.ah_attr.grh.dgid = endpoint->id->route.addr.addr.ibaddr.dgid;
+		attributes.ah_attr.grh.hop_limit = 1;
+	}
+	pair->address = ibv_create_ah(endpoint->pd, &attributes.ah_attr);
+	return pair->address ? 0 : failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_ah", errno);
+}
+
 /*
  * Moves an added queue pair to this state with the attributes that rdmacm uses for the first one.
  * ibv_query_qp() would not do: irdma leaves out some of them, and returns the P_Key itself as its
@@ -212,8 +247,26 @@ static int advance_queue_pair(const struct endpoint *endpoint, struct queue_pair
 	attributes.dest_qp_num = number_of_peer;
 	attributes.rq_psn = number_of_peer & 0xffffff;
 	attributes.sq_psn = pair->qp->qp_num & 0xffffff;
+	attributes.qkey = ENDPOINT_QKEY;
+	mask = mask_of(pair->qp->qp_type, to, mask);
 	error = ibv_modify_qp(pair->qp, &attributes, mask);
 	return error ? failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_modify_qp", error) : 0;
+}
+
+/*
+ * Records that another queue pair cannot be created. No attribute of a device tells which types it
+ * has; the first queue pair, which differs in nothing else, has been created.
+ */
+static void add_failed(const struct endpoint *endpoint, int error, struct failure *failure)
+{
+	if (endpoint->added > IBV_QPT_RC && (error == EOPNOTSUPP || error == EINVAL))
+		failure_set(failure, FAILURE_HOST, PHASE_MEASUREMENT, HOST_NO_OPTION,
+			"ibv_create_qp", "--transport: %s of this host has no %s",
+			ibv_get_device_name(endpoint->pd->context->device),
+			endpoint->added == IBV_QPT_UC ? "IBV_QPT_UC" : "IBV_QPT_UD");
+	else
+		queue_pair_failed(
+			failure, "ibv_create_qp", error, "cannot create another queue pair");
 }
 
 struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure)
@@ -222,14 +275,15 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 	struct queue_pair *pair = &endpoint->pairs[endpoint->pair_count];
 	struct ibv_qp_init_attr wanted = queue_pair_attributes(endpoint, &first->size);
 
+	if (endpoint->added)
+		wanted.qp_type = endpoint->added;
 	if (endpoint->shared) {
 		wanted.srq = endpoint->shared->srq;
 		wanted.cap.max_recv_wr = wanted.cap.max_recv_sge = 0;
 	}
 	pair->qp = ibv_create_qp(endpoint->pd, &wanted);
 	if (!pair->qp) {
-		queue_pair_failed(
-			failure, "ibv_create_qp", errno, "cannot create another queue pair");
+		add_failed(endpoint, errno, failure);
 		return NULL;
 	}
 	pair->index = (uint8_t)endpoint->pair_count++;
@@ -244,9 +298,12 @@ struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct fai
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure)
 {
+	pair->number_of_peer = number_of_peer;
 	return advance_queue_pair(endpoint, pair, IBV_QPS_RTR, number_of_peer, failure) ||
 			       advance_queue_pair(
-				       endpoint, pair, IBV_QPS_RTS, number_of_peer, failure)
+				       endpoint, pair, IBV_QPS_RTS, number_of_peer, failure) ||
+			       (pair->qp->qp_type == IBV_QPT_UD &&
+				       make_address(endpoint, pair, failure))
 		       ? -1
 		       : 0;
 }
@@ -596,8 +653,11 @@ void endpoint_blame(const struct endpoint *endpoint, struct failure *failure)
 void endpoint_close_queues(struct endpoint *endpoint)
 {
 	for (unsigned int i = 1; i < endpoint->pair_count; i++)
-		if (endpoint->pairs[i].qp)
+		if (endpoint->pairs[i].qp) {
 			ibv_destroy_qp(endpoint->pairs[i].qp);
+			if (endpoint->pairs[i].address)
+				ibv_destroy_ah(endpoint->pairs[i].address);
+		}
 	if (endpoint->pairs && endpoint->pairs[0].qp)
 		rdma_destroy_qp(endpoint->id);
 	for (unsigned int i = 0; endpoint->pairs && i < endpoint->pair_count; i++)

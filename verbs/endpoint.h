@@ -74,6 +74,8 @@ struct queue_pair {
 	unsigned int receives_posted; /* outstanding */
 	struct slot_area slots, more; /* `more`: the receive buffers from this number on */
 	uint64_t more_from;           /* 0: none */
+	struct ibv_ah *address;       /* of datagrams: the peer's; NULL: none */
+	uint32_t number_of_peer;
 };
 
 struct endpoint {
@@ -88,6 +90,7 @@ struct endpoint {
 	struct queue_pair *pairs;       /* the first is rdmacm's */
 	unsigned int pair_count;        /* created so far */
 	struct shared_receives *shared; /* the caller's, of all added queue pairs; NULL: none */
+	enum ibv_qp_type added;         /* the type of added queue pairs; 0: like the first */
 	uint64_t memory;                /* taken from the memory budget */
 	struct send_errors unsent;      /* counted if its device may break the connection then */
 };
@@ -127,16 +130,19 @@ bool completion_is_refusal(const struct completion *completion);
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure);
 
+/* The Q_Key of datagrams. Any would do: it is no secret. */
+#define ENDPOINT_QKEY 0x72646d61
+
 /*
- * Creates another queue pair like the first, in state INIT, for the caller to connect. Returns NULL
- * with the failure recorded on error. ibv_create_qp(3), ibv_modify_qp(3).
+ * Creates another queue pair like the first, or of the type `added`, in state INIT, for the caller
+ * to connect. Returns NULL with the failure recorded on error. ibv_create_qp(3), ibv_modify_qp(3).
  */
 struct queue_pair *endpoint_add_queue_pair(struct endpoint *endpoint, struct failure *failure);
 
 /*
  * Connects an added queue pair to the peer's queue pair with this number, over the path of the
- * first queue pair, which is connected. Returns 0, or -1 with the failure recorded.
- * rdma_init_qp_attr(3), ibv_modify_qp(3).
+ * first queue pair, which is connected; for datagrams, makes the peer's address handle. Returns 0,
+ * or -1 with the failure recorded. rdma_init_qp_attr(3), ibv_modify_qp(3), ibv_create_ah(3).
  */
 int endpoint_connect_queue_pair(struct endpoint *endpoint, struct queue_pair *pair,
 	uint32_t number_of_peer, struct failure *failure);

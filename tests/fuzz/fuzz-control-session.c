@@ -11,6 +11,7 @@
 #include "control/control.h"
 #include "control/operations.h"
 #include "measure/test-run.h"
+#include "protocol/little-endian.h"
 #include "serve/control-sessions.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -34,6 +35,7 @@ static uint32_t queue_pairs, depth;       /* requested queue limits */
 static bool gone;                         /* the connection has failed */
 static bool operations_begun;             /* and not ended */
 static bool has_queue_pairs, due;         /* created; a test follows the reply */
+static bool receives, unreliable;         /* asked for; the queue pairs are not the first */
 static struct test_parameters parameters; /* of the current test */
 static struct test_result result;         /* of the last test */
 static bool measures;                     /* a measurement, not a diagnosis */
@@ -180,9 +182,12 @@ static size_t read_text(enum command_type type, char text[COMMAND_TEXT_MAX])
 	if ((type == COMMAND_OPERATIONS_END || type == COMMAND_OPERATIONS_LINK) && how >= 128)
 		size = OPERATIONS_RESULTS_SIZE;
 	if (type == COMMAND_QUEUE_PAIRS && how >= 128)
-		size = (size_t)4 * (queue_pairs - 1);
+		size = (size_t)4 * (queue_pairs - 1 + (how & 1));
 	memset(text, 0, COMMAND_TEXT_MAX);
 	fuzz_bytes(&input, text, size);
+	/* A type of queue pairs, at the end. */
+	if (type == COMMAND_QUEUE_PAIRS && how >= 128 && how & 1)
+		le_put32((uint8_t *)text + size - 4, how >> 1 & 3);
 	return size;
 }
 
@@ -302,10 +307,24 @@ void perf_test_init(struct perf_test *test, struct control *control, uint32_t de
 	*test = (struct perf_test){.control = control, .depth = deep};
 }
 
+/* The transport that the command asks for, decided independently of serve/control-sessions.c. */
+static enum test_transport wanted_transport(void)
+{
+	size_t size = last.text_size;
+	uint32_t transport;
+
+	if (!receives || queue_pairs == 1 || size != (size_t)4 * queue_pairs)
+		return TEST_RC;
+	transport = le_get32((const uint8_t *)last_text + size - 4);
+	return transport < TEST_TRANSPORTS ? (enum test_transport)transport : TEST_RC;
+}
+
 int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 {
 	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS);
-	fuzz_check(!has_queue_pairs && count == queue_pairs);
+	fuzz_check(test->control->transport == wanted_transport());
+	unreliable = test->control->transport != TEST_RC;
+	fuzz_check(!has_queue_pairs && count == queue_pairs - unreliable);
 	if (broken)
 		return starve(test->control);
 	has_queue_pairs = true;
@@ -316,13 +335,15 @@ int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size_t size)
 {
 	fuzz_check(sensible && last.type == COMMAND_QUEUE_PAIRS && has_queue_pairs);
-	fuzz_check(size == last.text_size && memcmp(text, last_text, size) == 0);
+	fuzz_check(size == last.text_size - (unreliable ? 4u : 0) &&
+		   memcmp(text, last_text, size) == 0);
 	return size == (size_t)4 * (queue_pairs - 1) ? 0 : go_away(test->control);
 }
 
 size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text)
 {
-	fuzz_check(text == test->control->private.start && test->queue_pair_count == queue_pairs);
+	fuzz_check(text == test->control->private.start &&
+		   test->queue_pair_count == queue_pairs - unreliable);
 	memset(text, 'q', (size_t)4 * (queue_pairs - 1));
 	return (size_t)4 * (queue_pairs - 1);
 }
@@ -523,8 +544,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.responder_resources = RESPONDER_RESOURCES};
 	input = (struct fuzz_input){data, size};
 	last = (struct command){0};
-	unanswered = opened = has_queue_pairs = due = starved = gone = measures = operations_begun =
-		false;
+	unanswered = opened = has_queue_pairs = receives = unreliable = due = starved = gone =
+		measures = operations_begun = false;
 	result = (struct test_result){0};
 	with_secret = fuzz_byte(&input) & 1;
 	queue_pairs = 1;
@@ -536,6 +557,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		queue_pairs = fuzz_byte(&input);
 		depth = (uint32_t)fuzz_number(&input, 2);
 		theirs.size = hello_shape(queue_pairs, depth);
+		receives = data[0] & 8;
+		theirs.flags = receives ? HELLO_RECEIVES : 0;
 	}
 	/* Never dereferenced. */
 	settings.secret = with_secret ? (void *)&id : NULL;

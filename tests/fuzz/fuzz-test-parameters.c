@@ -40,7 +40,8 @@ static void check_parameters(const uint8_t *data, size_t size)
 	fuzz_check(memcmp(bytes, data, 4) == 0 && memcmp(bytes + 8, data + 8, 20) == 0);
 	fuzz_check(memcmp(bytes + 32, data + 32, 22) == 0);
 	fuzz_check(memcmp(bytes + 4, data + 4, 2) == 0);
-	fuzz_check(bytes[6] == (data[6] == 1));
+	fuzz_check(bytes[6] == (data[6] == 1) && bytes[7] == data[7]);
+	fuzz_check(parameters.transport == TEST_RC || parameters.operation->receives);
 }
 
 static void check_test_result(const uint8_t *data, size_t size)

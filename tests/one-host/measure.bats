@@ -459,6 +459,74 @@ most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" 
 	stop_server
 }
 
+@test "--transport uc and ud: what is lost is counted, and nothing waits for it" {
+	local transport most
+	start_server any
+	expect 2 client bandwidth read --transport uc "$ADDRESS" "$PORT"
+	has "$ERR" '--transport uc cannot be combined with read: only rc has it'
+	expect 2 client bandwidth fetch-add --transport ud "$ADDRESS" "$PORT"
+	expect 2 client bandwidth write --transport ud "$ADDRESS" "$PORT"
+	has "$ERR" '--transport ud cannot be combined with write: nothing would tell what has arrived'
+	expect 2 client bandwidth write-imm --transport ud "$ADDRESS" "$PORT"
+	expect 2 client bandwidth write-imm --transport uc --verify "$ADDRESS" "$PORT"
+	expect 2 client latency send --transport ud "$ADDRESS" "$PORT"
+	has "$ERR" 'latency does not accept --transport; bandwidth does'
+	if iwarp; then
+		expect 3 client bandwidth send --transport uc "$ADDRESS" "$PORT"
+		has "$ERR" "(--transport: $VM_DEVICE of this host has only reliable connections: its transport_type is IBV_TRANSPORT_IWARP)"
+		stop_server
+		return
+	fi
+	expect 3 client bandwidth send --transport ud --size 8192 "$ADDRESS" "$PORT"
+	has "$ERR" "(--transport ud --size 8192: the active_mtu of $VM_DEVICE of this host is [0-9]*)"
+	most=$(most active_mtu)
+	expect 0 client bandwidth send --transport ud --size "$most" --verify --duration 0.2 "$ADDRESS" "$PORT"
+	has "$OUT" '^ *size .* lost '
+	expect 3 client bandwidth send --transport ud --size $((most + 1)) "$ADDRESS" "$PORT"
+	MODE=send
+	for transport in uc ud; do
+		document 0 bandwidth --transport $transport --qps 3 --size 1..1K --iterations 100
+		assert_json ".asked.transport == \"$transport\""
+		assert_json 'all(.results[]; .here.operations + .here.lost_operations == 300)'
+		document 0 bandwidth --transport $transport --qps 3 --size 1K --verify --bidirectional --iterations 1000
+		assert_json 'all(.results[] | .here, .there; .operations + .lost_operations == 3000 and .wrong_operations == 0)'
+		expect 0 client bandwidth send --transport $transport --threads 2 --qps 2 --poll spin --size 512 --duration 0.3 \
+			"$ADDRESS" "$PORT"
+	done
+	document 0 bandwidth --transport uc --size 64K --verify --duration 0.3
+	MODE=write-imm
+	document 0 bandwidth --transport uc --size 64K --qps 2 --bidirectional --duration 0.3
+	MODE='write'
+	document 0 bandwidth --size 1K --duration 0.2
+	assert_json '.results[0].here.lost_operations == null and .asked.transport == "rc"'
+	stop_server
+}
+
+# A server that is stopped posts no receives: what finds none is lost, and nobody waits for it.
+# bats test_tags=roce
+@test "--transport uc and ud: a server that is too slow loses operations" {
+	local options stop
+	start_server any
+	while read -r MODE options; do
+		# shellcheck disable=SC2086 # several words
+		start_measurement bandwidth $options --size 1K --duration 2
+		for stop in 1 2 3; do
+			sleep 0.3
+			kill -STOP "${SERVER:?}"
+			sleep 0.3
+			kill -CONT "${SERVER:?}"
+		done
+		wait "${CLIENTS[-1]}" || fail "$MODE $options: $(cat "$ERR")"
+		awk '$1 == "1K" {found = $2 > 0 && $3 > 0} END {exit !found}' "$DIR/running" ||
+			fail "$MODE $options: $(cat "$DIR/running")"
+	done <<-END
+		send --transport uc
+		send --transport ud --verify
+		write-imm --transport uc
+	END
+	stop_server
+}
+
 @test "options of operations: measured, and refused beyond the limits" {
 	local most every=1 sge
 	start_server any

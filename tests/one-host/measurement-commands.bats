@@ -284,6 +284,56 @@ RUNS=(begin begin:read begin:verify begin:read:verify begin:both begin:both:read
 	stop_server
 }
 
+# datagrams WORD...: measures SENDs of 100 bytes as datagrams, sends the ones that the words describe,
+# and says that they were COUNT. The server replies how many were operations of the test.
+datagrams() {
+	# shellcheck disable=SC2086 # several words
+	control_peer --shape 2:8 command:region receive datagram-pair $BEGIN receive keepalive "${@/#/datagram:}" \
+		notice:$COUNT:mover:last receive-notice command:end receive disconnect >"$OUT" || fail "$(cat "$OUT")"
+}
+
+# Anyone can send a datagram to a queue pair; no key is secret.
+@test "datagrams: strangers do not count, repeated ones count once, and wrong messages end only their test" {
+	local KIND=measurement-receives BEGIN='begin:read=4:transport=2:size=100:depth=8' COUNT=9 start
+	start_server any
+	if iwarp; then
+		control_peer --shape 2:8 command:region receive datagram-pair disconnect >"$OUT" || :
+		stop_server
+		return
+	fi
+	datagrams 0 0 2 1 1:stranger 3:nobody 3:key 3:longer 3:plain 3:stranger 5 5:stranger 2
+	has "$OUT" '^notice 4 last$'
+	COUNT=2
+	datagrams 0 1 2 3
+	has "$OUT" '^notice 2 last$'
+	COUNT=1
+	BEGIN+=:verify:slots=8
+	datagrams 0:too-long 0:longer 0
+	has "$OUT" '^notice 1 last$'
+	has "$OUT" '^result: 0 operations, 1 wrong$'
+	COUNT=3
+	datagrams 4294967295 70000 1
+	has "$OUT" '^notice 1 last$'
+	wait_until no_control_session
+	is_empty "$ERRORS"
+	stop_server
+	start='command:region receive datagram-pair'
+	server_survives <<-END
+	--shape 2:8 $start:0 closed => $QUEUE_PAIR_MISMATCH
+	--shape 2:8 $start:3 closed => $QUEUE_PAIR_MISMATCH
+	--shape 2:8 $start:4294967295 closed => $QUEUE_PAIR_MISMATCH
+	--shape 1:8 $start:2 closed => $QUEUE_PAIR_MISMATCH
+	--shape 2:8 $start begin:size=100:depth=8 receive disconnect => -
+	--shape 2:8 $start begin:transport=2:size=100:depth=8 receive disconnect => -
+	--shape 2:8 $start begin:read=4:transport=1:size=100:depth=8 receive disconnect => -
+	--shape 2:8 $start begin:read=4:transport=2:size=100:depth=8:qps=2 receive disconnect => -
+	--shape 2:8 $start ${BEGIN/:verify*/} receive keepalive notice:3:mover closed => $IMPOSSIBLE
+	--shape 2:8 $start ${BEGIN/:verify*/} receive keepalive notice:3:last closed => $IMPOSSIBLE
+	--shape 2:8 $start ${BEGIN/:verify*/} receive keepalive notice:3:mover:last notice:3:mover:last closed => $IMPOSSIBLE
+	--shape 2:8 $start ${BEGIN/:verify*/} receive keepalive datagram:0 closed => $NOT_RESPONDING
+	END
+}
+
 @test "missing or wrong data is counted as wrong" {
 	start_server any
 	# shellcheck disable=SC2086 # several words

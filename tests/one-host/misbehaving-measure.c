@@ -1,4 +1,5 @@
 /* Sends valid and faulty test parameters, notices and WRITEs of a measurement. */
+#include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,12 @@
 
 /* The first of the nonexistent queue pair numbers. */
 #define NOBODYS 0xf00001
+
+/* The Q_Key of a test's datagrams: docs/protocol.md. */
+#define OUR_QKEY 0x72646d61
+
+/* Bytes of a datagram that is longer than a receive of a verified test. */
+#define MISBEHAVING_LONG 1000
 
 /* How often to check the connection while waiting for a WRITE. */
 #define LOOK_MS 20
@@ -31,6 +38,7 @@ static const struct field {
 	{"both", 5, 1},
 	{"direction", 5, 1},
 	{"verify", 6, 1},
+	{"transport", 7, 1},
 	{"size", 8, 4},
 	{"qps", 12, 4},
 	{"depth", 16, 4},
@@ -150,6 +158,82 @@ void misbehaving_drain(struct peer *peer, const char *how)
 		if (++peer->sends == ENDPOINT_SLOTS)
 			misbehaving_await(peer);
 	}
+}
+
+/* Creates a queue pair for datagrams, of which we receive none. */
+static struct ibv_qp *datagram_pair(const struct peer *peer)
+{
+	struct ibv_qp_init_attr wanted = {.qp_type = IBV_QPT_UD,
+		.sq_sig_all = 1,
+		.send_cq = peer->end.cq,
+		.recv_cq = peer->end.cq,
+		.cap = {.max_send_wr = ENDPOINT_SLOTS, .max_recv_wr = 1, .max_send_sge = 1}};
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT, .qkey = OUR_QKEY};
+	struct ibv_qp *pair = ibv_create_qp(peer->end.pd, &wanted);
+	int error;
+
+	if (!pair)
+		die("ibv_create_qp failed");
+	attributes.port_num = peer->end.id->port_num;
+	error = ibv_modify_qp(
+		pair, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	attributes.qp_state = IBV_QPS_RTR;
+	error = error || ibv_modify_qp(pair, &attributes, IBV_QP_STATE);
+	attributes.qp_state = IBV_QPS_RTS;
+	if (error || ibv_modify_qp(pair, &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		die("ibv_modify_qp failed");
+	return pair;
+}
+
+void misbehaving_datagram_pair(struct peer *peer, const char *how)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
+	uint8_t text[8];
+	struct command reply;
+	const uint8_t *bytes;
+	size_t length;
+	int mask;
+
+	peer->own = datagram_pair(peer);
+	peer->other = datagram_pair(peer);
+	if (rdma_init_qp_attr(peer->end.id, &attributes, &mask))
+		die("rdma_init_qp_attr failed");
+	peer->address = ibv_create_ah(peer->end.pd, &attributes.ah_attr);
+	if (!peer->address)
+		die("ibv_create_ah failed");
+	le_put32(text, peer->own->qp_num);
+	le_put32(text + 4, *how ? (uint32_t)strtoul(how, NULL, 10) : TEST_UD);
+	misbehaving_command_text(peer, COMMAND_QUEUE_PAIRS, text, sizeof(text));
+	if (*how || !misbehaving_next(peer, &bytes, &length))
+		return;
+	if (command_decode(&reply, bytes, length))
+		die("no reply");
+	if (reply.text_size >= 4)
+		peer->to = le_get32((const uint8_t *)reply.text);
+}
+
+void misbehaving_datagram(struct peer *peer, const char *how)
+{
+	char *rest;
+	uint32_t number = (uint32_t)strtoul(how, &rest, 10);
+	const char *kind = *rest ? rest + 1 : "";
+	uint32_t size = strcmp(kind, "too-long") == 0
+				? MISBEHAVING_LONG
+				: peer->operation_size + (strcmp(kind, "longer") == 0);
+	struct ibv_sge piece = {(uintptr_t)peer->end.local, size, peer->end.local_mr->lkey};
+	struct ibv_send_wr *bad,
+		request = {.sg_list = &piece,
+			.num_sge = 1,
+			.opcode = strcmp(kind, "plain") == 0 ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM,
+			.imm_data = htonl(number),
+			.wr.ud = {.ah = peer->address,
+				.remote_qpn = strcmp(kind, "nobody") == 0 ? NOBODYS : peer->to,
+				.remote_qkey = strcmp(kind, "key") == 0 ? 1 : OUR_QKEY}};
+
+	if (ibv_post_send(strcmp(kind, "stranger") == 0 ? peer->other : peer->own, &request, &bad))
+		die("ibv_post_send failed");
+	peer->sends++;
+	misbehaving_finish(peer);
 }
 
 void misbehaving_notice(struct peer *peer, const char *how)

@@ -7,6 +7,8 @@
 /* `how` is the part of the step after the colon. */
 void misbehaving_queue_pairs(struct peer *peer, const char *how);
 void misbehaving_own_queue_pair(struct peer *peer, const char *how);
+void misbehaving_datagram_pair(struct peer *peer, const char *how);
+void misbehaving_datagram(struct peer *peer, const char *how);
 void misbehaving_drain(struct peer *peer, const char *how);
 void misbehaving_begin(struct peer *peer, const char *how);
 void misbehaving_notice(struct peer *peer, const char *how);

@@ -46,6 +46,13 @@
  *                    COMMAND_QUEUE_PAIRS with N numbers, of which the first is that of a queue pair
  *                    of ours, and wait for the reply, to connect it; the others do not exist
  *   drain:N          send messages of N bytes on that queue pair until it fails
+ *   datagram-pair datagram-pair:N
+ *                    COMMAND_QUEUE_PAIRS with the number of a UD queue pair of ours and its
+ *                    transport, and wait for the reply; or with the transport N
+ *   datagram:N datagram:N:KIND
+ *                    send operation N as a datagram; KIND: from a stranger, to nobody, with another
+ *                    key (Q_Key), plain (without immediate data), one byte longer, or too-long for
+ *                    the receive
  *   begin begin:NAME:NAME=N...
  *                    COMMAND_BEGIN with these parameters: WRITEs of 64 bytes, 4 slots, depth 32,
  *                    one queue pair, 60 s. Each NAME becomes 1 or N: latency, spin, read, both,
@@ -279,6 +286,10 @@ int main(int argc, char *argv[])
 		memcpy(peer.end.exposed, MISBEHAVING_TEXT, sizeof(MISBEHAVING_TEXT));
 	for (; word < argc; word++)
 		misbehaving_step(&peer, argv[word]);
+	if (peer.address)
+		ibv_destroy_ah(peer.address);
+	if (peer.other)
+		ibv_destroy_qp(peer.other);
 	if (peer.own)
 		ibv_destroy_qp(peer.own);
 	endpoint_free(&peer.end);

@@ -468,6 +468,8 @@ static const struct {
 	{"receive", misbehaving_receive},
 	{"queue-pairs", misbehaving_queue_pairs},
 	{"own-queue-pair", misbehaving_own_queue_pair},
+	{"datagram-pair", misbehaving_datagram_pair},
+	{"datagram", misbehaving_datagram},
 	{"drain", misbehaving_drain},
 	{"begin", misbehaving_begin},
 	{"notice", misbehaving_notice},

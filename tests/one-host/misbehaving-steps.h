@@ -34,7 +34,9 @@ struct peer {
 	uint32_t commands;          /* sequence number of the last command, sent or received */
 	enum command_type received; /* type of the last received command */
 	uint32_t operation_size;    /* bytes of an operation */
-	struct ibv_qp *own;         /* another queue pair; NULL: none */
+	struct ibv_qp *own, *other; /* more queue pairs; NULL: none */
+	struct ibv_ah *address;     /* for datagrams; NULL: none */
+	uint32_t to;                /* the number of the queue pair that they go to */
 };
 
 /* Sends these bytes as a message. */

@@ -36,6 +36,25 @@ setup_far() {
 	stop_on_host1 server
 }
 
+# Datagrams have no sequence numbers that the devices check, and software devices do not check those of UC either.
+@test "unreliable queue pairs: what is lost, repeated or late on the way is counted, and no data is wrong" {
+	local transport disturbance
+	setup_far
+	MODE='send'
+	for disturbance in 2 '0 duplicate 20%' '0 delay 3ms 2ms'; do
+		# shellcheck disable=SC2086 # several words
+		lose $disturbance
+		for transport in uc ud; do
+			document 0 bandwidth --transport $transport --size 1K --verify --qps 2 --bidirectional --iterations 1000
+			assert_json 'all(.results[] | .here, .there; .wrong_operations == 0 and .operations > 0 and
+				.operations + .lost_operations == 2000)'
+			[ "$disturbance" != 2 ] || assert_json 'all(.results[] | .here, .there; .lost_operations > 0)'
+		done
+		repair_network
+	done
+	stop_on_host1 server
+}
+
 # The counter rises each half second without an acknowledgement: TRANSPORT_ACK_TIMEOUT.
 retransmissions() { cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/completer_retry_err"; }
 have_risen_by() { [ "$(retransmissions)" -ge $(($2 + $1)) ]; }

@@ -65,6 +65,7 @@ static const struct listed {
 	{"B", "      --signal-every N "},
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},
+	{"B", "      --transport rc|uc|ud "},
 	{"BL", "      --size SIZE[..SIZE] "},
 	{"BC", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},
@@ -154,7 +155,7 @@ static void help_fits_one_screen(void **state)
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
 		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 20
-							  : id == CLI_BANDWIDTH ? 4
+							  : id == CLI_BANDWIDTH ? 5
 							  : id == CLI_EXCHANGE  ? 1
 										: 0));
 	}

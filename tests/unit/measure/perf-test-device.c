@@ -143,6 +143,105 @@ static bool deliver(struct fixture_qp *qp, const struct fixture_send *send, bool
 	return true;
 }
 
+/* The queue pair with this number, or NULL. */
+static struct fixture_qp *find(uint32_t number)
+{
+	for (unsigned int i = 0; i < perf_test_device.queue_pair_count; i++)
+		if (perf_test_device.queue_pairs[i]->qp.qp_num == number)
+			return perf_test_device.queue_pairs[i];
+	return NULL;
+}
+
+/*
+ * Delivers an operation of an unreliable queue pair, if there is a receive. A datagram comes with
+ * the global route header in front of it.
+ */
+static bool arrive(const struct fixture_qp *qp, const struct fixture_send *send)
+{
+	const struct ibv_send_wr *request = &send->request;
+	bool datagram = qp->qp.qp_type == IBV_QPT_UD;
+	uint32_t header = datagram ? 40 : 0, length = send->piece.length;
+	struct fixture_qp *to = datagram ? find(request->wr.ud.remote_qpn) : qp->peer;
+	struct ibv_wc completion = {.status = IBV_WC_SUCCESS,
+		.opcode = IBV_WC_RECV,
+		.wc_flags = IBV_WC_WITH_IMM | (datagram ? IBV_WC_GRH : 0),
+		.imm_data = request->imm_data,
+		.byte_len = length + header,
+		.src_qp = qp->qp.qp_num};
+	struct ibv_recv_wr receive;
+	struct ibv_sge piece;
+
+	if (!to || to->qp.qp_type != qp->qp.qp_type || to->broken ||
+		!take_own(to, &receive, &piece))
+		return false;
+	completion.wr_id = receive.wr_id;
+	completion.qp_num = to->qp.qp_num;
+	if (request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+		completion.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+		copy(at(request->wr.rdma.remote_addr),
+			(request->send_flags & IBV_SEND_INLINE) ? send->bytes
+								: at(send->piece.addr),
+			length);
+	} else {
+		assert_true(length + header <= piece.length);
+		memset(at(piece.addr), 0xee, header);
+		copy((uint8_t *)at(piece.addr) + header, send->bytes, length);
+	}
+	perf_test_device.fault_after--;
+	complete(to->qp.recv_cq, &completion);
+	return true;
+}
+
+/* True for each operation of so many. */
+static bool is_due(unsigned int every)
+{
+	return every && perf_test_device.unreliable % every == 0;
+}
+
+/* Delivers an operation, unless it is lost; perhaps twice, or after the next one. */
+static void deliver_unreliably(const struct fixture_qp *qp, const struct fixture_send *send)
+{
+	unsigned int from = perf_test_device.lose_from;
+	struct fixture_send *held = perf_test_device.held;
+	bool lost;
+
+	if (qp->qp.qp_type == IBV_QPT_UD)
+		assert_int_equal(send->request.wr.ud.remote_qkey, ENDPOINT_QKEY);
+	perf_test_device.unreliable++;
+	lost = is_due(perf_test_device.lose_every) || (from && perf_test_device.unreliable >= from);
+	if (!lost && !held && is_due(perf_test_device.hold_every)) {
+		perf_test_device.held = malloc(sizeof(*held));
+		assert_non_null(perf_test_device.held);
+		*perf_test_device.held = *send;
+		perf_test_device.lost++;
+		return;
+	}
+	if (lost || !arrive(qp, send))
+		perf_test_device.lost++;
+	else if (is_due(perf_test_device.repeat_every))
+		arrive(qp, send);
+	if (held && arrive(qp, held))
+		perf_test_device.lost--;
+	free(held);
+	perf_test_device.held = NULL;
+}
+
+static bool is_unreliable(const struct fixture_qp *qp)
+{
+	return qp->qp.qp_type == IBV_QPT_UC || qp->qp.qp_type == IBV_QPT_UD;
+}
+
+/* Sends an operation of an unreliable queue pair, which completes when it has left. */
+static bool execute_unreliable(struct fixture_qp *qp, struct fixture_send *send)
+{
+	deliver_unreliably(qp, send);
+	qp->done++;
+	if (send->request.send_flags & IBV_SEND_SIGNALED)
+		complete(qp->qp.send_cq,
+			&(struct ibv_wc){.wr_id = send->request.wr_id, .status = IBV_WC_SUCCESS});
+	return true;
+}
+
 /* Flushes every outstanding work request of a queue pair in the error state. */
 static void flush(struct fixture_qp *qp)
 {
@@ -226,6 +325,8 @@ static bool execute(struct fixture_qp *qp, struct fixture_send *send)
 	struct ibv_wc completion = {.wr_id = request->wr_id, .status = IBV_WC_SUCCESS};
 	bool immediate = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 
+	if (is_unreliable(qp))
+		return execute_unreliable(qp, send);
 	if (!qp->peer || qp->peer->broken)
 		return false;
 	if (qp->unread && !deliver(qp->peer, qp->sends, false))
@@ -391,8 +492,9 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *request, struct 
 	perf_test_device.lists += is_operation(request, whole(qp, request).length);
 	for (; request; request = request->next) {
 		struct fixture_send *send = &qp->sends[qp->posted % REQUESTS];
-		bool keeps =
-			request->opcode == IBV_WR_SEND || request->send_flags & IBV_SEND_INLINE;
+		bool keeps = request->opcode == IBV_WR_SEND ||
+			     request->opcode == IBV_WR_SEND_WITH_IMM ||
+			     request->send_flags & IBV_SEND_INLINE;
 
 		/* Counts unsignaled work requests as well, as the program does. */
 		assert_true(qp->posted - qp->done < qp->most);
@@ -503,6 +605,10 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (attributes->qp_type == perf_test_device.no_type) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
 	qp = calloc(1, sizeof(*qp));
 	assert_non_null(qp);
 	qp->sends = calloc(REQUESTS, sizeof(*qp->sends));
@@ -512,6 +618,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attribu
 	qp->most = attributes->cap.max_send_wr;
 	qp->most_pieces = attributes->cap.max_send_sge;
 	qp->shared = (struct fixture_srq *)attributes->srq;
+	qp->qp.qp_type = attributes->qp_type;
 	qp->qp.context = pd->context;
 	qp->qp.pd = pd;
 	qp->qp.send_cq = attributes->send_cq;
@@ -569,15 +676,6 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 	id->qp = NULL;
 }
 
-/* The queue pair with this number, or NULL. */
-static struct fixture_qp *find(uint32_t number)
-{
-	for (unsigned int i = 0; i < perf_test_device.queue_pair_count; i++)
-		if (perf_test_device.queue_pairs[i]->qp.qp_num == number)
-			return perf_test_device.queue_pairs[i];
-	return NULL;
-}
-
 /*
  * The transition to RTR names the peer's queue pair and, in the address vector, a valid port:
  * Linux: modify_qp() in uverbs_cmd.c.
@@ -591,9 +689,11 @@ static int connect_to(struct fixture_qp *qp, const struct ibv_qp_attr *attribute
 }
 
 /* Linux: modify_qp() in uverbs_cmd.c; the table of partition keys has one entry, as on RoCE. */
-static int initialise(const struct ibv_qp_attr *attributes, int mask)
+static int initialise(const struct fixture_qp *qp, const struct ibv_qp_attr *attributes, int mask)
 {
-	int needed = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+	bool datagram = qp->qp.qp_type == IBV_QPT_UD;
+	int needed =
+		IBV_QP_PKEY_INDEX | IBV_QP_PORT | (datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
 
 	return (mask & needed) == needed && attributes->pkey_index == 0 && attributes->port_num == 1
 		       ? 0
@@ -612,7 +712,7 @@ int ibv_modify_qp(struct ibv_qp *ibv_qp, struct ibv_qp_attr *attributes, int mas
 	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_ERR)
 		perf_test_device_break(qp);
 	if (mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_INIT)
-		error = initialise(attributes, mask);
+		error = initialise(qp, attributes, mask);
 	if (mask & IBV_QP_DEST_QPN)
 		error = connect_to(qp, attributes, mask);
 	if (mask & IBV_QP_AV)
@@ -671,6 +771,24 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
 	(void)event;
+}
+
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attributes)
+{
+	struct ibv_ah *address = calloc(1, sizeof(*address));
+
+	(void)pd;
+	assert_non_null(address);
+	assert_true(attributes->is_global && attributes->port_num == 1);
+	perf_test_device.resources++;
+	return address;
+}
+
+int ibv_destroy_ah(struct ibv_ah *address)
+{
+	free(address);
+	perf_test_device.resources--;
+	return 0;
 }
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
@@ -832,10 +950,13 @@ void perf_test_device_start(const struct personality *personality)
 	perf_test_device.seed = 1;
 	perf_test_device.resets = perf_test_device.timeouts = perf_test_device.reminders = 0;
 	perf_test_device.operations = perf_test_device.inlined = perf_test_device.pieces = 0;
-	perf_test_device.limits = 0;
+	perf_test_device.limits = perf_test_device.unreliable = perf_test_device.lost = 0;
+	perf_test_device.lose_every = perf_test_device.lose_from = 0;
+	perf_test_device.repeat_every = perf_test_device.hold_every = 0;
 	perf_test_device.send_size = perf_test_device.starved = 0;
 	perf_test_device.lists = perf_test_device.polls = perf_test_device.signaled = 0;
 	perf_test_device.queue_pair_limit = 0;
+	perf_test_device.no_type = 0;
 	perf_test_device.no_memory = false;
 	perf_test_device.fault = NO_FAULT;
 	perf_test_device.reply = NULL;

@@ -77,15 +77,22 @@ extern struct perf_test_device {
 	struct fixture_qp *queue_pairs[QUEUE_PAIRS_MAX];
 	unsigned int queue_pair_count, keys;
 	unsigned int queue_pair_limit; /* most that can be created; 0: no limit */
+	enum ibv_qp_type no_type;      /* of queue pairs; 0: it has all */
 	bool no_memory;                /* registrations fail */
 	unsigned int resources;        /* not yet freed, except queue pairs */
 	_Atomic int reachable;         /* registered regions that the peer can access */
 	unsigned int seed;             /* for the execution order */
 	uint32_t send_size;            /* of the SENDs that are operations; 0: none is */
 	unsigned int operations, inlined, signaled;
-	unsigned int pieces;       /* of the operations */
-	unsigned int starved;      /* requests that found no receive */
-	unsigned int limits;       /* events of shared receive queues */
+	unsigned int pieces;                /* of the operations */
+	unsigned int starved;               /* requests that found no receive */
+	unsigned int limits;                /* events of shared receive queues */
+	unsigned int unreliable;            /* operations over UC and UD */
+	unsigned int lose_every, lose_from; /* of them, from 1; 0: none */
+	unsigned int repeat_every;          /* of them, from 1, which come twice */
+	unsigned int hold_every;            /* which come after the next one */
+	struct fixture_send *held;          /* one of these; NULL: none */
+	unsigned int lost;                  /* of them, with those that found no receive */
 	unsigned int lists, polls; /* calls that posted operations; calls to ibv_poll_cq() */
 	unsigned int fault_after;
 	enum fault fault;

@@ -15,8 +15,8 @@
 #define SHORT_TIMEOUT_MS 50
 
 /* Prepares one end up to the point where it connects. */
-static void start_end(
-	struct perf_test_end *end, bool server, uint32_t count, uint32_t depth, bool shares)
+static void start_end(struct perf_test_end *end, bool server, uint32_t count, uint32_t depth,
+	bool shares, enum test_transport transport)
 {
 	static const struct sockaddr_in peer = {.sin_family = AF_INET};
 	struct rdma_event_channel *events = rdma_create_event_channel();
@@ -28,7 +28,8 @@ static void start_end(
 	end->control.receives = receives_count(depth);
 	end->control.shares = shares;
 	end->control.gathers = MAX_SGE + 1; /* more than the device has */
-	assert_int_equal(control_prepare(&end->control, count, depth), 0);
+	assert_int_equal(control_prepare(&end->control, count + (transport != TEST_RC), depth), 0);
+	end->control.transport = transport;
 	perf_test_init(&end->test, &end->control, depth, server);
 	assert_int_equal(perf_test_make_queue_pairs(&end->test, count), 0);
 }
@@ -52,30 +53,39 @@ static void connect_end(struct perf_test_end *end, const struct perf_test_end *o
 		/* rdmacm connects the first queue pair. */
 		if (i == 0)
 			ours->peer = theirs;
+		if (ours->qp.qp_type == IBV_QPT_UD)
+			continue;
 		assert_ptr_equal(ours->peer, theirs);
 		assert_true(i == 0 || ours->traffic_class == TRAFFIC_CLASS);
 	}
 }
 
-static void start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth, bool shares)
+static void start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth, bool shares,
+	enum test_transport transport)
 {
 	perf_test_device_start(personality_at(0));
 	*fixture = (struct perf_test_fixture){0};
-	start_end(&fixture->client, false, count, depth, shares);
-	start_end(&fixture->server, true, count, depth, shares);
+	start_end(&fixture->client, false, count, depth, shares, transport);
+	start_end(&fixture->server, true, count, depth, shares, transport);
 	connect_end(&fixture->client, &fixture->server);
 	connect_end(&fixture->server, &fixture->client);
 }
 
 void perf_test_fixture_start(struct perf_test_fixture *fixture, uint32_t count, uint32_t depth)
 {
-	start(fixture, count, depth, false);
+	start(fixture, count, depth, false, TEST_RC);
 }
 
 void perf_test_fixture_start_shared(
 	struct perf_test_fixture *fixture, uint32_t count, uint32_t depth)
 {
-	start(fixture, count, depth, true);
+	start(fixture, count, depth, true, TEST_RC);
+}
+
+void perf_test_fixture_start_lossy(struct perf_test_fixture *fixture, uint32_t count,
+	uint32_t depth, enum test_transport transport)
+{
+	start(fixture, count, depth, false, transport);
 }
 
 void perf_test_fixture_fault(unsigned int after, enum fault which)

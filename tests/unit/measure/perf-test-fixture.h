@@ -38,6 +38,10 @@ void perf_test_fixture_start(
 void perf_test_fixture_start_shared(
 	struct perf_test_fixture *fixture, uint32_t queue_pairs, uint32_t depth);
 
+/* The same, but these queue pairs are unreliable. */
+void perf_test_fixture_start_lossy(struct perf_test_fixture *fixture, uint32_t queue_pairs,
+	uint32_t depth, enum test_transport transport);
+
 /* Injects the fault into one RDMA operation, after `after` other operations. */
 void perf_test_fixture_fault(unsigned int after, enum fault fault);
 

@@ -157,38 +157,49 @@ static void the_depth_is_limited(void **state)
 
 /*
  * The memory of verified SENDs: each receive keeps its data, and one of a queue pair's own has room
- * for a command. Shared receives are those of all queue pairs and twice the reserve; if they are
- * too large, there are fewer.
+ * for a command; over unreliable queue pairs, it has room for the header of a datagram instead.
+ * Shared receives are those of all queue pairs and twice the reserve. If they are too large, there
+ * are fewer.
  */
 static void verified_receives_have_memory(void **state)
 {
 	static const struct {
 		enum test_operation_number operation;
 		bool shares, verify;
+		enum test_transport transport;
 		uint32_t queue_pairs, depth;
 		uint64_t size;
 		uint32_t receives; /* 0: the memory is that of the operations */
 		uint32_t depth_max;
 	} cases[] = {
-		{TEST_SEND, false, true, 3, 8, 8192, 3 * (8 + 16), 8},
-		{TEST_SEND, true, true, 3, 8, 8192, 3 * (8 + 16) + 2 * (8 + 24), 8},
-		{TEST_SEND, true, true, 1, 8, 1, 8 + 16 + 2 * (8 + 24), 8},
-		{TEST_SEND, false, true, 1, 8, 1, 8 + 16, 8},
-		{TEST_SEND, true, false, 3, 8, 8192, 0, 8},
-		{TEST_WRITE_IMM, true, true, 3, 8, 8192, 0, 8},
-		{TEST_SEND, true, true, 64, 128, 8192, 64 * (8 + 16) + 2 * (8 + 24), 8},
-		{TEST_SEND, false, true, 64, 128, 8192, 0, 128},
+		{TEST_SEND, false, true, TEST_RC, 3, 8, 8192, 3 * (8 + 16), 8},
+		{TEST_SEND, true, true, TEST_RC, 3, 8, 8192, 3 * (8 + 16) + 2 * (8 + 24), 8},
+		{TEST_SEND, true, true, TEST_RC, 1, 8, 1, 8 + 16 + 2 * (8 + 24), 8},
+		{TEST_SEND, false, true, TEST_RC, 1, 8, 1, 8 + 16, 8},
+		{TEST_SEND, true, false, TEST_RC, 3, 8, 8192, 0, 8},
+		{TEST_WRITE_IMM, true, true, TEST_RC, 3, 8, 8192, 0, 8},
+		{TEST_SEND, true, true, TEST_RC, 64, 128, 8192, 64 * (8 + 16) + 2 * (8 + 24), 8},
+		{TEST_SEND, false, true, TEST_RC, 64, 128, 8192, 0, 128},
+		{TEST_SEND, false, true, TEST_UD, 3, 8, 1000, 3 * (8 + 16), 8},
+		{TEST_SEND, false, true, TEST_UC, 1, 8, 1, 8 + 16, 8},
+		{TEST_SEND, false, true, TEST_UC, 63, 128, 8192, 63 * (16 + 16), 16},
+		{TEST_SEND, false, false, TEST_UD, 3, 8, 1000, 3, 8},
+		{TEST_SEND, false, false, TEST_UC, 3, 8, 1000, 0, 8},
+		{TEST_WRITE_IMM, false, false, TEST_UC, 3, 8, 1000, 0, 8},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		uint64_t least = cases[i].shares ? CONTROL_NOTICE_SIZE : COMMAND_MAX;
-		uint64_t slot = cases[i].size > least ? cases[i].size : least;
+		bool lossy = cases[i].transport != TEST_RC;
+		uint64_t least = cases[i].shares || lossy ? CONTROL_NOTICE_SIZE : COMMAND_MAX;
+		uint64_t slot = (cases[i].size > least ? cases[i].size : least) +
+				(lossy ? TEST_GRH_SIZE : 0);
 		struct options options = {
 			.operation = &test_operations[cases[i].operation],
 			.depth = cases[i].depth,
 			.measure = {.bandwidth = true,
 				.shares = cases[i].shares,
+				.transport = cases[i].transport,
 				.verify = cases[i].verify,
 				.queue_pairs = cases[i].queue_pairs,
 				.smallest = cases[i].size,

@@ -130,12 +130,12 @@ static void a_bandwidth_test_becomes_json(void **state)
 		"\"bytes_per_second\":32768000,\"worst_interval_bytes_per_second\":30000000,"
 		"\"best_interval_bytes_per_second\":40000000,"
 		"\"operations_per_second\":500.000000000,\"cpu_seconds\":0.983040000,"
-		"\"cpu_seconds_per_gb\":10.000000000,\"wrong_operations\":0},"
+		"\"cpu_seconds_per_gb\":10.000000000,\"wrong_operations\":0,\"lost_operations\":null},"
 		"\"there\":{\"operations\":500,\"bytes\":32768000,\"seconds\":2.000000000,"
 		"\"bytes_per_second\":16384000,\"worst_interval_bytes_per_second\":0,"
 		"\"best_interval_bytes_per_second\":20000000,"
 		"\"operations_per_second\":250.000000000,\"cpu_seconds\":0.098304000,"
-		"\"cpu_seconds_per_gb\":1.000000000,\"wrong_operations\":3},"
+		"\"cpu_seconds_per_gb\":1.000000000,\"wrong_operations\":3,\"lost_operations\":null},"
 		"\"latency_ns\":null}");
 }
 
@@ -143,7 +143,7 @@ static void a_bandwidth_test_becomes_json(void **state)
 	"{\"operations\":0,\"bytes\":0,\"seconds\":0.000000000,\"bytes_per_second\":null," \
 	"\"worst_interval_bytes_per_second\":null,\"best_interval_bytes_per_second\":null," \
 	"\"operations_per_second\":null,\"cpu_seconds\":0.000000000," \
-	"\"cpu_seconds_per_gb\":0.000000000,\"wrong_operations\":0}"
+	"\"cpu_seconds_per_gb\":0.000000000,\"wrong_operations\":0,\"lost_operations\":null}"
 
 #define BEFORE_HISTOGRAM \
 	"{\"size_bytes\":8,\"threads\":1,\"queue_pairs\":1,\"depth\":1,\"bidirectional\":false," \

@@ -23,7 +23,7 @@ static const struct facts able = {
 	.count = 3,
 	.facts = {{"device", "rxe0"},
 		{"operations", "write read fetch-add compare-swap send write-imm"},
-		{"test limits", "inline 512 sge 32 sge-rd 30 signal-every 1024 srq 1"}},
+		{"test limits", "inline 512 sge 32 sge-rd 30 signal-every 1024 srq 1 mtu 4096"}},
 };
 
 /* Checks the options against the ends. The evidence is NULL if they are supported. */
@@ -132,6 +132,33 @@ static void shared_receives_need_both_ends(void **state)
 	check(&options, &able, &old, "rdma-server 0.1.0 of hostA does not know --srq");
 }
 
+static void datagrams_fit_one_packet(void **state)
+{
+	const struct facts small = facts_of("send", "inline 8 srq 1 mtu 1024"),
+			   old = facts_of("send", "inline 8 srq 1"),
+			   iwarp = facts_of("send", "inline 8 srq 0 mtu 0");
+	struct options options = options_of(TEST_SEND, false);
+
+	(void)state;
+	options.measure.transport = TEST_UD;
+	options.measure.largest = 4096;
+	check(&options, &able, &able, NULL);
+	check(&options, &able, &small,
+		"--transport ud --size 4096: the active_mtu of rxe0 of hostA is 1024");
+	check(&options, &small, &able,
+		"--transport ud --size 4096: the active_mtu of rxe0 of this host is 1024");
+	options.measure.largest = 1024;
+	check(&options, &small, &small, NULL);
+	check(&options, &able, &old, "rdma-server 0.1.0 of hostA does not know --transport");
+	check(&options, &iwarp, &iwarp,
+		"--transport: rxe0 of this host has only reliable connections: its transport_type "
+		"is IBV_TRANSPORT_IWARP");
+	options.measure.largest = 8192;
+	options.measure.transport = TEST_UC;
+	check(&options, &able, &small, NULL);
+	check(&options, &able, &old, "rdma-server 0.1.0 of hostA does not know --transport");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +166,7 @@ int main(void)
 		cmocka_unit_test(inline_data_needs_ends_that_send),
 		cmocka_unit_test(pieces_and_signals_have_limits),
 		cmocka_unit_test(shared_receives_need_both_ends),
+		cmocka_unit_test(datagrams_fit_one_packet),
 	};
 
 	return cmocka_run_group_tests_name("support", tests, NULL, NULL);

@@ -223,6 +223,53 @@ static void decodes_the_inline_size(void **state)
 	}
 }
 
+/* Only operations that use up receives tell what has arrived; datagrams are SENDs. */
+static void decodes_the_transport(void **state)
+{
+	static const struct {
+		uint8_t transport;
+		enum test_operation_number number;
+		enum test_kind kind;
+		bool verify, keeps; /* a slot for each operation in flight */
+		bool possible;
+	} cases[] = {
+		{TEST_UC, TEST_SEND, TEST_BANDWIDTH, false, false, true},
+		{TEST_UD, TEST_SEND, TEST_BANDWIDTH, false, false, true},
+		{TEST_UC, TEST_WRITE_IMM, TEST_BANDWIDTH, false, false, true},
+		{TEST_UD, TEST_WRITE_IMM, TEST_BANDWIDTH, false, false, false},
+		{TEST_UC, TEST_WRITE, TEST_BANDWIDTH, false, false, false},
+		{TEST_UC, TEST_READ, TEST_BANDWIDTH, false, false, false},
+		{TEST_UD, TEST_FETCH_ADD, TEST_BANDWIDTH, false, false, false},
+		{TEST_UC, TEST_SEND, TEST_LATENCY, false, false, false},
+		{TEST_UC, TEST_SEND, TEST_BANDWIDTH, true, true, true},
+		{TEST_UC, TEST_SEND, TEST_BANDWIDTH, true, false, false},
+		{TEST_UC, TEST_WRITE_IMM, TEST_BANDWIDTH, true, true, false},
+		{TEST_TRANSPORTS, TEST_SEND, TEST_BANDWIDTH, false, false, false},
+		{UINT8_MAX, TEST_SEND, TEST_BANDWIDTH, false, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct test_parameters parameters = full, back;
+		uint8_t bytes[TEST_PARAMETERS_SIZE];
+
+		parameters.operation = &test_operations[cases[i].number];
+		parameters.transport = (enum test_transport)cases[i].transport;
+		parameters.kind = cases[i].kind;
+		parameters.direction = TEST_CLIENT;
+		parameters.verify = cases[i].verify;
+		parameters.size = TEST_ATOMIC_SIZE;
+		parameters.slots = cases[i].keeps ? parameters.depth : 1;
+		test_parameters_encode(&parameters, bytes);
+		assert_int_equal(bytes[7], cases[i].transport);
+		if (test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE) !=
+			(cases[i].possible ? 0 : -EPROTO))
+			fail_msg("case %zu", i);
+		if (cases[i].possible)
+			assert_int_equal(back.transport, cases[i].transport);
+	}
+}
+
 /* Each piece has a byte, an atomic operation has one piece, and a latency test its own signals. */
 static void decodes_pieces_and_signals(void **state)
 {
@@ -396,6 +443,7 @@ int main(void)
 		cmocka_unit_test(refuses_wrong_lengths),
 		cmocka_unit_test(refuses_impossible_parameters),
 		cmocka_unit_test(decodes_the_inline_size),
+		cmocka_unit_test(decodes_the_transport),
 		cmocka_unit_test(decodes_pieces_and_signals),
 		cmocka_unit_test(a_latency_test_has_one_direction),
 		cmocka_unit_test(requires_a_limit),
