@@ -432,6 +432,8 @@ static void count_files(struct report_stream *stream, struct tree_state tree)
 static void find_trees(struct connection *connection, struct report *report)
 {
 	count_files(&report->sent, source_tree(connection->source, UINT64_MAX));
+	report->sent.skipped = source_skipped(connection->source);
+	report->sent.unreadable = source_unreadable(connection->source);
 	if (connection->sink)
 		count_files(&report->received, sink_tree(connection->sink));
 }
@@ -532,8 +534,6 @@ void connection_report(struct connection *connection, const struct failure *outc
 			.name = *sent ? sent : NULL,
 			.path = *sent ? settings->input : NULL,
 			.entries = settings->plans & HELLO_SENDS_TREE ? settings->input_count : 0,
-			.skipped = source_skipped(connection->source),
-			.unreadable = source_unreadable(connection->source),
 			.complete = complete},
 		.received = {.bytes = connection->receiver.arrived,
 			.from = connection->resuming_in.from,

@@ -34,7 +34,7 @@ struct report_stream {
 	const char *target;    /* if it is not complete, the path that it would have, NULL: none */
 	const struct pace *pace; /* of the threads that read or write it; NULL: there are none */
 	uint64_t ring;           /* bytes */
-	/* Of a tree that is sent: FIFOs and the like, and what could not be read; NULL: it is none. */
+	/* Of a tree that is sent: FIFOs and the like, and what is unreadable; NULL: it is none. */
 	struct omitted *skipped, *unreadable;
 };
 

@@ -76,7 +76,7 @@ static void a_latency_test_has_percentiles(void **state)
 static void lines_have_all_columns(void **state)
 {
 	const struct test_result most = {UINT64_MAX, UINT64_MAX, 1, UINT64_MAX, UINT64_MAX,
-		UINT64_MAX, UINT64_MAX, UINT64_MAX};
+		UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
 	struct measured measured = {.threads = UINT32_MAX,
 		.parameters = {.size = UINT32_MAX,
 			.queue_pairs = UINT32_MAX,

@@ -102,7 +102,7 @@ static void check_documents(bool of_latency)
 		{0},
 		{.operations = 1, .bytes = 8, .nanoseconds = 1000},
 		{UINT64_MAX, UINT64_MAX, 1, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-			UINT64_MAX},
+			UINT64_MAX, UINT64_MAX},
 		{.nanoseconds = UINT64_MAX},
 		{.operations = 1, .bytes = 1, .nanoseconds = UINT64_MAX, .best = 1},
 	};

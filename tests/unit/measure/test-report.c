@@ -92,8 +92,8 @@ static void documents_fit_any_numbers(void **state)
 			uint64_t a = numbers[i], b = numbers[j];
 			struct measured measured = {
 				.parameters = {.size = UINT32_MAX, .direction = TEST_BOTH},
-				.ours = {a, b, b, a, b, a, b, 0},
-				.theirs = {a, a, b, b, a, b, a, 0},
+				.ours = {a, b, b, a, b, a, b, 0, a},
+				.theirs = {a, a, b, b, a, b, a, 0, b},
 			};
 			struct json_object *object = measurement_json(&measured, true);
 			struct json_object *there, *rate;
