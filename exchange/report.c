@@ -468,12 +468,14 @@ static void print_omitted(const struct output *output, struct omitted *omitted)
 			units_format_count(more, count - OMITTED_SHOWN));
 }
 
-/* Prints the summary of one direction, or nothing if no data moved. */
+/* Names what one direction left out, and prints its summary unless no data moved. */
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;
 	char text[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX) + 512];
 
+	print_omitted(output, stream->skipped);
+	print_omitted(output, stream->unreadable);
 	if (!stream->complete && stream->bytes == 0 && stream->from == 0)
 		return;
 	report_summary(text, sizeof(text) - 1, report, sent);
@@ -555,8 +557,6 @@ void connection_report(struct connection *connection, const struct failure *outc
 		memory_budget_read(&memory);
 		document_print(report_json(&report));
 	}
-	print_omitted(settings->output, report.sent.skipped);
-	print_omitted(settings->output, report.sent.unreadable);
 	if (connection->streaming && !source_is_text(connection->source))
 		print_summary(settings->output, &report, true);
 	if (connection->streaming && receives_stream(connection))

@@ -396,8 +396,8 @@ static void rows_fit_any_numbers(void **state)
 			uint64_t a = numbers[i], b = numbers[j];
 			struct measured measured = {
 				.parameters = {.size = UINT32_MAX, .direction = TEST_BOTH},
-				.ours = {a, b, b, a, b, a, b, 0},
-				.theirs = {a, a, b, b, a, b, a, 0},
+				.ours = {a, b, b, a, b, a, b, 0, a},
+				.theirs = {a, a, b, b, a, b, a, 0, b},
 			};
 			struct options options = options_of(UNIT_MB, false, true);
 			char line[TABLE_LINE];
