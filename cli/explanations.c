@@ -442,20 +442,25 @@ static bool has_row_for(
 	return false;
 }
 
-/* True for the heading of a table, and for the line below it. */
+/* True for the line between the heading of a table and its rows. */
+static bool is_rule(const char *row)
+{
+	return starts_with(row, "| --- |");
+}
+
 static bool is_heading(const char *row)
 {
-	static const char below[] = "| --- |";
 	const char *end = end_of_line(row);
 
-	return starts_with(row, below) || (*end && starts_with(end + 1, below));
+	return *end && is_rule(end + 1);
 }
 
 static unsigned int count_cells(const char *row)
 {
+	const char *end = end_of_line(row);
 	unsigned int bars = 0;
 
-	for (; *row && *row != '\n'; row++)
+	for (; row < end; row++)
 		bars += *row == '|';
 	return bars - 1;
 }
@@ -463,7 +468,9 @@ static unsigned int count_cells(const char *row)
 /* Prints a row of two cells: the second one below the first, and farther in. No heading. */
 static void print_pair(FILE *stream, const char *row, const struct section *section)
 {
-	for (int cell = 0; cell < 2 && !is_heading(row); cell++) {
+	if (is_heading(row))
+		return;
+	for (int cell = 0; cell < 2; cell++) {
 		const char *text = row + strspn(row, "| "), *end = text + strcspn(text, "|");
 
 		fprintf(stream, "%*s", (cell + 1) * CODE_INDENT, "");
@@ -478,8 +485,6 @@ static void print_cells(FILE *stream, const char *row)
 {
 	int column = 0, wanted = CODE_INDENT;
 
-	if (starts_with(row, "| --- |"))
-		return;
 	for (const char *text = row + 1, *end; *text != '\n'; text = end + 1) {
 		end = text + strcspn(text, "|");
 		text += *text == ' ';
@@ -602,6 +607,8 @@ static void print_body(FILE *stream, const char *text)
 static void print_line(
 	FILE *stream, const char *text, const char *end_of_text, const struct section *section)
 {
+	if (is_rule(text))
+		return;
 	if (*text != '|')
 		print_text(stream, text, end_of_text, section);
 	else if (count_cells(text) == 2)

@@ -651,14 +651,25 @@ static bool takes_tickets(const struct options *options)
 	       options->measure.verify;
 }
 
+/* Rejects sizes that do not fit into receives that keep their data with these options. */
+static enum options_result check_kept_size(struct options *options, const char *with, uint64_t most)
+{
+	const struct options_measure *measure = &options->measure;
+
+	if (!measure->verify || measure->largest <= most)
+		return OPTIONS_RUN;
+	return options_wrong(options,
+		"--size must be at most %" PRIu64 " with %s, --verify and --qps %" PRIu32
+		", not '%" PRIu64 "'",
+		most, with, measure->queue_pairs, measure->largest);
+}
+
 /* Rejects options that unreliable queue pairs cannot have. */
 static enum options_result check_transport(struct options *options)
 {
 	const struct options_measure *measure = &options->measure;
 	const struct test_operation *operation = options->operation;
 	const char *name = measure->transport == TEST_UC ? "uc" : "ud";
-	uint64_t most =
-		COMMAND_REGION_MAX / OPTIONS_LOSSY_RECEIVES(measure->queue_pairs) - TEST_GRH_SIZE;
 
 	if (measure->transport == TEST_RC)
 		return OPTIONS_RUN;
@@ -682,12 +693,9 @@ static enum options_result check_transport(struct options *options)
 		return options_wrong(options,
 			"--qps must be at most %d with --transport %s, not '%" PRIu32 "'",
 			TEST_QUEUE_PAIRS_MAX - 1, name, measure->queue_pairs);
-	if (measure->verify && measure->largest > most)
-		return options_wrong(options,
-			"--size must be at most %" PRIu64 " with --transport %s, --verify and "
-			"--qps %" PRIu32 ", not '%" PRIu64 "'",
-			most, name, measure->queue_pairs, measure->largest);
-	return OPTIONS_RUN;
+	return check_kept_size(options,
+		measure->transport == TEST_UC ? "--transport uc" : "--transport ud",
+		COMMAND_REGION_MAX / OPTIONS_LOSSY_RECEIVES(measure->queue_pairs) - TEST_GRH_SIZE);
 }
 
 /* Rejects options for work requests that the operation cannot have. */
@@ -706,14 +714,10 @@ static enum options_result check_requests(struct options *options)
 		return options_wrong(options,
 			"--srq cannot be combined with %s: it uses up no receives",
 			options->operation->name);
-	if (measure->shares && measure->verify && !options->operation->immediate &&
-		measure->largest >
-			COMMAND_REGION_MAX / OPTIONS_SHARED_RECEIVES(measure->queue_pairs))
-		return options_wrong(options,
-			"--size must be at most %" PRIu64 " with --srq, --verify and --qps %" PRIu32
-			", not '%" PRIu64 "'",
-			COMMAND_REGION_MAX / OPTIONS_SHARED_RECEIVES(measure->queue_pairs),
-			measure->queue_pairs, measure->largest);
+	if (measure->shares && !options->operation->immediate &&
+		check_kept_size(options, "--srq",
+			COMMAND_REGION_MAX / OPTIONS_SHARED_RECEIVES(measure->queue_pairs)))
+		return OPTIONS_WRONG;
 	if (measure->gathers > measure->smallest)
 		return options_wrong(options,
 			"--sge must be at most --size, %" PRIu64 ", not '%" PRIu32 "'",

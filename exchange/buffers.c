@@ -1,6 +1,5 @@
 /*
- * A connection's memory: the sizes of its regions and queues, and the layout of its message
- * slots.
+ * A connection's memory: the sizes of its regions and queues, and the layout of its message slots.
  *
  * Each connection has three separately mapped regions: `control` for messages, which no peer can
  * access; `outgoing` for our data and `incoming` for the peer's. The mode exposes one of the

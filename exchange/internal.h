@@ -69,10 +69,10 @@ enum operation {
 	OPERATION_RECEIVE = ENDPOINT_RECEIVE,
 };
 
-/* Queue and transfer sizes. Constant after connect or accept. */
 /* The most threads for a file without --workers. */
 #define WORKERS_MOST 4
 
+/* Queue and transfer sizes. Constant after connect or accept. */
 struct queue_limits {
 	uint32_t chunk;    /* maximum bytes of one WRITE or READ, or of the data in one SEND */
 	uint32_t depth;    /* pieces of the peer's stream for which we have receives */

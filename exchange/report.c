@@ -65,12 +65,6 @@ static struct json_object *pace_json(
 	return document_filled(object);
 }
 
-/* The number of entries of a list; NULL is allowed. */
-static uint64_t count_of(struct omitted *omitted)
-{
-	return omitted ? omitted_count(omitted) : 0;
-}
-
 static struct json_object *stream_json(
 	const struct report *report, const struct report_stream *stream)
 {
@@ -87,9 +81,9 @@ static struct json_object *stream_json(
 	document_add_text(object, "name", stream->name);
 	document_add_text(object, "path", stream->path);
 	document_add_number_if(object, "entries", stream->entries > 0, stream->entries);
-	document_add_number_if(object, "skipped", stream->skipped, count_of(stream->skipped));
+	document_add_number_if(object, "skipped", stream->skipped, omitted_count(stream->skipped));
 	document_add_number_if(
-		object, "unreadable", stream->unreadable, count_of(stream->unreadable));
+		object, "unreadable", stream->unreadable, omitted_count(stream->unreadable));
 	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
 	pace = pace_json(report, stream);
 	if (pace)
@@ -198,7 +192,8 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 static void format_files(char text[AMOUNT_TEXT], const struct report_stream *stream)
 {
 	char files[UNITS_TEXT], contents[UNITS_TEXT];
-	uint64_t skipped = count_of(stream->skipped), unreadable = count_of(stream->unreadable);
+	uint64_t skipped = omitted_count(stream->skipped),
+		 unreadable = omitted_count(stream->unreadable);
 
 	snprintf(text, AMOUNT_TEXT, " (%s file%s, %s", units_format_count(files, stream->files),
 		stream->files == 1 ? "" : "s", units_format(contents, stream->contents));
@@ -253,9 +248,9 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 	if (stream->complete) {
 		digest_text(hash, &stream->digest);
 		snprintf(end, sizeof(end), "%s%s %s",
-			there                              ? ""
-			: count_of(stream->unreadable) > 0 ? "incomplete: all else verified, "
-							   : "verified, ",
+			there                                   ? ""
+			: omitted_count(stream->unreadable) > 0 ? "incomplete: all else verified, "
+								: "verified, ",
 			digest_name(report->secret), hash);
 	} else if (stream->resumes) {
 		snprintf(end, sizeof(end), "incomplete; the same command %s the rest",
@@ -454,7 +449,7 @@ static void find_paces(const struct connection *connection, struct report *repor
 /* Names the entries that the stream left out. */
 static void print_omitted(const struct output *output, struct omitted *omitted)
 {
-	uint64_t count = count_of(omitted);
+	uint64_t count = omitted_count(omitted);
 	const char *line;
 	char more[UNITS_TEXT];
 

@@ -197,8 +197,7 @@ const struct mark *stream_mark(const struct connection *connection, uint64_t num
 /* The exchange goes on without the files that could not be read, but its outcome names them. */
 static void note_unreadable(struct connection *connection)
 {
-	struct omitted *unreadable = source_unreadable(connection->source);
-	uint64_t count = unreadable ? omitted_count(unreadable) : 0;
+	uint64_t count = omitted_count(source_unreadable(connection->source));
 	char text[UNITS_TEXT];
 
 	if (count > 0)

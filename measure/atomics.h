@@ -1,6 +1,6 @@
 /*
  * Tests of atomic operations. Each queue pair has a counter of its own at the other side, which
- * nobody else changes, so operation n fetches n.
+ * no other queue pair changes, so operation n fetches n.
  *
  * If a bandwidth test is verified, all queue pairs share one counter, whose numbers are the tickets
  * of a queue: a fetch-and-add takes the next one, whichever that is, and a compare-and-swap tries

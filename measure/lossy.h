@@ -1,6 +1,6 @@
 /*
  * Bandwidth tests over unreliable queue pairs, UC and UD. Each operation carries its number as
- * immediate data, and nobody permits any: what finds no receive, or is lost on the way, stays lost.
+ * immediate data, and needs no permission: what finds no receive, or is lost on the way, is lost.
  * When all operations of an end have left, it tells the other over the connection, which is
  * reliable, how many these were; the other waits briefly for the last of them, and replies with the
  * number that has arrived. That is the end's result. See docs/protocol.md, "Unreliable tests".

@@ -17,11 +17,17 @@ void perf_test_init(struct perf_test *test, struct control *control, uint32_t de
 	*test = (struct perf_test){.control = control, .server = server, .depth = depth};
 }
 
+/* How many of the test's queue pairs are the connection's own: 1, or 0 if it has no operations. */
+static uint32_t own_queue_pairs(const struct perf_test *test)
+{
+	return test->first == 0;
+}
+
 int perf_test_make_queue_pairs(struct perf_test *test, uint32_t count)
 {
 	test->first = test->control->shares || test->control->transport != TEST_RC;
 	test->queue_pairs[0].pair = test->control->endpoint.pairs;
-	for (uint32_t i = test->first ? 0 : 1; i < count; i++) {
+	for (uint32_t i = own_queue_pairs(test); i < count; i++) {
 		test->queue_pairs[i].pair = control_add_queue_pair(test->control);
 		if (!test->queue_pairs[i].pair)
 			return -1;
@@ -34,7 +40,8 @@ size_t perf_test_encode_numbers(const struct perf_test *test, uint8_t *text)
 {
 	size_t size = 0;
 
-	for (uint32_t i = test->first ? 0 : 1; i < test->queue_pair_count; i++, size += NUMBER_SIZE)
+	for (uint32_t i = own_queue_pairs(test); i < test->queue_pair_count;
+		i++, size += NUMBER_SIZE)
 		le_put32(text + size, test->queue_pairs[i].pair->qp->qp_num);
 	return size;
 }
@@ -43,11 +50,11 @@ int perf_test_connect_queue_pairs(struct perf_test *test, const void *text, size
 {
 	const uint8_t *numbers = text;
 
-	if (size != (size_t)NUMBER_SIZE * (test->queue_pair_count - !test->first))
+	if (size != (size_t)NUMBER_SIZE * (test->queue_pair_count - own_queue_pairs(test)))
 		return failure_set(&test->control->failure, FAILURE_PROTOCOL, PHASE_QUEUE_PAIR,
 			-EPROTO, "COMMAND_QUEUE_PAIRS",
 			"the peer has a different number of queue pairs");
-	for (uint32_t i = test->first ? 0 : 1; i < test->queue_pair_count;
+	for (uint32_t i = own_queue_pairs(test); i < test->queue_pair_count;
 		i++, numbers += NUMBER_SIZE)
 		if (endpoint_connect_queue_pair(&test->control->endpoint, test->queue_pairs[i].pair,
 			    le_get32(numbers), &test->control->failure))

@@ -46,18 +46,15 @@ static struct slot_area area_of(const struct perf_test *test, const struct queue
 	return area;
 }
 
-/*
- * The same, of shared receives: operations of all queue pairs arrive in them, so each of several
- * queue pairs needs one at a time.
- */
+/* True if each shared receive keeps the data of the operation that arrived in it. */
 static bool keeps_shared_data(const struct test_parameters *parameters)
 {
 	return !parameters->operation->immediate && parameters->verify;
 }
 
 /*
- * The memory of shared receives, like the former. The messages between WRITEs have the notices of a
- * queue pair, which such a test does not use.
+ * Chooses the memory of shared receives, as area_of() does. The messages between WRITEs have the
+ * notices of a queue pair, which such a test does not use.
  */
 static void place_shared(struct perf_test *test)
 {
@@ -258,7 +255,6 @@ int receives_take(struct perf_test *test, const struct completion *completion)
 	if (perf_test_is_other(test, completion->pair))
 		return take_other(test, completion);
 	queue_pair = perf_test_queue_pair(test, completion->pair);
-
 	if (wc->status == IBV_WC_SUCCESS && control_take_abort(test->control, completion))
 		return -1;
 	expects = (test->serves || latency) && !queue_pair->peer_ended &&

@@ -3,6 +3,7 @@
  * end name its operations and, as pairs of a word and a number, the limits of its options; older
  * releases name none.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,7 @@ static int check_end(struct measurement *measurement, const struct option_limit 
 	const struct facts *facts = here ? &measurement->ours : &measurement->theirs;
 	const char *host = here ? "this host" : measurement->options->host;
 	long most = limit_of(facts, limit->name);
+	char value[24] = "";
 
 	if (most >= 0 && (unsigned long)most >= limit->wanted)
 		return 0;
@@ -81,21 +83,15 @@ static int check_end(struct measurement *measurement, const struct option_limit 
 		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
 			HOST_NO_OPTION, "facts", "rdma-server %s of %s does not know --%s",
 			facts_shown(facts, "version"), host, limit->option);
-	if (limit->why && limit->is_flag)
-		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
-			HOST_NO_OPTION, "facts", "--%s: %s of %s %s", limit->option,
-			facts_shown(facts, "device"), host, limit->why);
+	if (!limit->is_flag)
+		snprintf(value, sizeof(value), " %lu", limit->wanted);
 	if (limit->why)
 		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
-			HOST_NO_OPTION, "facts", "--%s %lu: %s of %s %s", limit->option,
-			limit->wanted, facts_shown(facts, "device"), host, limit->why);
-	if (limit->is_flag)
-		return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
-			HOST_NO_OPTION, limit->verbs, "--%s: the %s of %s of %s is %ld",
-			limit->option, limit->verbs, facts_shown(facts, "device"), host, most);
+			HOST_NO_OPTION, "facts", "--%s%s: %s of %s %s", limit->option, value,
+			facts_shown(facts, "device"), host, limit->why);
 	return failure_set(&measurement->threads.failure, FAILURE_HOST, PHASE_MEASUREMENT,
-		HOST_NO_OPTION, limit->verbs, "--%s %lu: the %s of %s of %s is %ld", limit->option,
-		limit->wanted, limit->verbs, facts_shown(facts, "device"), host, most);
+		HOST_NO_OPTION, limit->verbs, "--%s%s: the %s of %s of %s is %ld", limit->option,
+		value, limit->verbs, facts_shown(facts, "device"), host, most);
 }
 
 /* Checks the limits that the command line needs; one of 0 is not needed. */

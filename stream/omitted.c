@@ -31,6 +31,8 @@ uint64_t omitted_count(struct omitted *omitted)
 {
 	uint64_t count;
 
+	if (!omitted)
+		return 0;
 	pthread_mutex_lock(&omitted->lock);
 	count = omitted->count;
 	pthread_mutex_unlock(&omitted->lock);

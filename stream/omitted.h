@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* So many entries are named; the others are only counted. */
+/* The number of entries that are named; the others are only counted. */
 #define OMITTED_SHOWN 20
 
 struct omitted {
@@ -24,6 +24,7 @@ void omitted_end(struct omitted *omitted);
 /* Counts an entry, and copies the line about it, which must be safe to print. */
 void omitted_add(struct omitted *omitted, const char *line);
 
+/* Returns how many there are: of NULL, none. */
 uint64_t omitted_count(struct omitted *omitted);
 
 /*

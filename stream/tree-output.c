@@ -6,7 +6,7 @@
  * it; so do the pieces of a larger file: to write one. The owner of the tasks parses the stream and
  * takes the results in its order, so of several failures, the first one in the stream is reported.
  * It creates folders and larger files itself, because their entries and pieces need them. These get
- * their permissions and time from whoever uses them last.
+ * their permissions and time from their last user.
  */
 #include <dirent.h>
 #include <errno.h>

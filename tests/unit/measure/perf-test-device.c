@@ -192,7 +192,7 @@ static bool arrive(const struct fixture_qp *qp, const struct fixture_send *send)
 	return true;
 }
 
-/* True for each operation of so many. */
+/* True once for each such number of operations. */
 static bool is_due(unsigned int every)
 {
 	return every && perf_test_device.unreliable % every == 0;

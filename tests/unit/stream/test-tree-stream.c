@@ -274,7 +274,7 @@ static void special_files_are_skipped(void **state)
 	assert_contents("in/a/file", "contents");
 	assert_int_equal(access("in/a/fifo\n", F_OK), -1);
 	assert_int_equal(access("in/a/empty", F_OK), 0);
-	/* Nobody has to ask for the list. */
+	/* The list is optional. */
 	assert_int_equal(load(paths, 1, 4096), 0);
 	assert_int_equal(stream.size, planned.total);
 	chmod("a/inner", 0700);

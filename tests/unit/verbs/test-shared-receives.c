@@ -120,7 +120,7 @@ static void receives_are_posted_again_when_few_are_left(void **state)
 	assert_int_equal(queue.limit, LIMIT);
 	shared_receives_limit_reached(&queue.srq);
 	assert_int_equal(shared_receives_refill(&shared, 0xfd), 0);
-	/* Nobody is done with those that have completed. */
+	/* Those that have completed are still in use. */
 	for (unsigned int i = 0; i < COUNT_OF_RECEIVES; i++)
 		shared_receives_take(&shared);
 	queue.limit = 0;
@@ -143,7 +143,7 @@ static void failures_are_reported(void **state)
 	shared_receives_destroy(&shared);
 	assert_int_equal(shared_receives_create(&shared, &pd, 2, 1), -ENOMEM);
 	shared_receives_destroy(&shared);
-	/* A queue of somebody else. */
+	/* A queue of another owner. */
 	queue.srq.srq_context = NULL;
 	shared_receives_limit_reached(&queue.srq);
 }
