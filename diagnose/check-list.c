@@ -321,7 +321,7 @@ static bool is_too_slow(const struct check_list *list, enum check check)
 
 /*
  * True if the failure tells nothing about RDMA: the name or the address is wrong, the peer answered
- * with a refusal, or its program ended.
+ * with a refusal, its program ended, or this host was too busy to ask.
  */
 static bool tells_nothing(const struct failure *failure)
 {
@@ -342,6 +342,8 @@ static bool tells_nothing(const struct failure *failure)
 		return failure->code == PROTOCOL_UNAUTHENTICATED;
 	case FAILURE_GONE:
 		return failure->code != CODE_REPLY_LOST && failure->code != CODE_UNACKNOWLEDGED;
+	case FAILURE_DEADLINE:
+		return failure->code == CODE_NOTHING_ASKED;
 	default:
 		return false;
 	}

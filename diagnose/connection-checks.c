@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/explain.h"
+#include "diagnose/attempts.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/mtu-verdicts.h"
 #include "diagnose/round-trips.h"
@@ -78,10 +79,23 @@ static int try_to_connect(struct diagnosis *diagnosis, struct dial *dial,
 	return dial_connect(dial, reply);
 }
 
-/* True if the request was sent, and no reply arrived in time. */
-static bool is_silent(const struct dial *dial)
+/* Makes attempts until one succeeds or no other may. Returns 0, or -1 with dial->failure set. */
+static int connect_patiently(struct diagnosis *diagnosis, struct dial *dial,
+	const struct sockaddr *address, deadline_t *resolved, struct event_copy *reply)
 {
-	return dial->failure.kind == FAILURE_DEADLINE && dial->failure.phase == PHASE_CONNECT;
+	struct failure kept = {0};
+
+	for (size_t i = 0; i < CONNECT_ATTEMPTS; i++) {
+		/* If little time is left, the second and last attempt is the longest. */
+		if (i > 0 && deadline_left(diagnosis->end) < connect_ms[i])
+			i = CONNECT_ATTEMPTS - 1;
+		if (try_to_connect(diagnosis, dial, address, connect_ms[i], resolved, reply) == 0)
+			return 0;
+		if (!attempts_continue(&kept, &dial->failure))
+			break;
+	}
+	dial->failure = kept;
+	return -1;
 }
 
 int check_connection(struct diagnosis *diagnosis)
@@ -101,7 +115,6 @@ int check_connection(struct diagnosis *diagnosis)
 	};
 	deadline_t start = deadline_now(), resolved = start;
 	struct event_copy reply;
-	int error = -1;
 
 	diagnosis->request = (struct control_request){
 		.kind = HELLO_DIAGNOSIS,
@@ -115,15 +128,7 @@ int check_connection(struct diagnosis *diagnosis)
 	diagnosis->control.request = &diagnosis->request;
 	address_set_port(&address, diagnosis->options->port);
 	address_port_text(server, peer);
-	for (size_t i = 0; i < CONNECT_ATTEMPTS; i++) {
-		/* If little time is left, the second and last attempt is the longest. */
-		if (i > 0 && deadline_left(diagnosis->end) < connect_ms[i])
-			i = CONNECT_ATTEMPTS - 1;
-		error = try_to_connect(diagnosis, &dial, server, connect_ms[i], &resolved, &reply);
-		if (!error || !is_silent(&dial))
-			break;
-	}
-	if (error) {
+	if (connect_patiently(diagnosis, &dial, server, &resolved, &reply)) {
 		address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &dial.failure);
 		return diagnosis->options->port_given
 			       ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)

@@ -63,6 +63,6 @@ server_survives() { # OPTIONS... reads cases from standard input: STEPS => PATTE
 	done
 	good_was_served
 	expect 0 client write "$ADDRESS" "$PORT"
-	expect 0 client diagnose "$ADDRESS" "$PORT"
+	expect 0 client latency write --size 8 --iterations 10 --warm-up 0 "$ADDRESS" "$PORT"
 	stop_server
 }

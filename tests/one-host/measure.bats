@@ -405,17 +405,17 @@ rnr() { iwarp || cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr
 	for MODE in send write-imm; do
 		! iwarp || [ $MODE = send ] || continue
 		# shellcheck disable=SC2086 # several words
-		document 0 bandwidth --size 1..64K --iterations 300 $qps
+		document 0 bandwidth --size 1..64K --iterations $((FEWER > 1 ? 50 : 300)) $qps
 		assert_json ".mode == \"$MODE\" and (.results | length) == 17 and .results[16].size_bytes == 65536"
 		# shellcheck disable=SC2086 # several words
-		document 0 bandwidth --verify --size 2K --iterations 1000 $qps
+		document 0 bandwidth --verify --size 2K --iterations $((FEWER > 1 ? 300 : 1000)) $qps
 		document 0 bandwidth --verify --bidirectional --size 1..8K --iterations 100 --depth 3
 		document 0 bandwidth --verify --bidirectional --size 1M..4M --iterations 8
 		document 0 bandwidth --bidirectional --duration 0.3 --poll spin
 		expect 0 client bandwidth $MODE --warm-up 0 --threads 2 --duration 0.3 "$ADDRESS" "$PORT"
 		has "$OUT" '^best rate: [0-9.]* MB/s at size 64K$'
 		for poll in event spin; do
-			document 0 latency --poll $poll --verify --size 1..16K --iterations 50
+			document 0 latency --poll $poll --verify --size 1..16K --iterations $((FEWER > 1 ? 20 : 50))
 			assert_json ".results | length == 15 and all(.latency_ns.median > 0)"
 		done
 	done
