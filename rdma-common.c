@@ -392,6 +392,8 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.input = options->input,
 		.inputs = options->inputs,
 		.input_count = options->input_count,
+		.excluded = options->excluded,
+		.excluded_count = options->excluded_count,
 		.output_file = {.output = options->output,
 			.force = options->force,
 			.direct = options->direct},

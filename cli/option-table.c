@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/dscp.h"
+#include "base/path-pattern.h"
 #include "base/units.h"
 #include "cli/choice.h"
 #include "cli/option-table.h"
@@ -182,6 +183,18 @@ static bool take_input(struct options *options, const struct option_row *row, co
 	return options_add_input(options, value) == OPTIONS_RUN;
 }
 
+static bool take_exclude(struct options *options, const struct option_row *row, const char *value)
+{
+	const char *required = path_pattern_required(value);
+
+	(void)row;
+	if (required)
+		return options_wrong(options, "--exclude must be %s, not '%s'", required, value) ==
+		       OPTIONS_RUN;
+	options->excluded[options->excluded_count++] = value;
+	return true;
+}
+
 static bool take_message(struct options *options, const struct option_row *row, const char *value)
 {
 	if (strlen(value) <= OPTIONS_MESSAGE_MAX)
@@ -332,6 +345,8 @@ const struct option_row option_rows[] = {
 		FIELD(discard)},
 	{MEASUREMENTS, 0, "duration", "SECONDS", "measure each size this long; default 2",
 		take_seconds, FIELD(measure.duration), 1, DAY, "0.001 to 86400 seconds"},
+	{EXCHANGE, 0, "exclude", "PATTERN", "omit what matches, as for rsync (repeatable)",
+		take_exclude, FIELD(excluded), .repeats = true},
 	{BANDWIDTH, 0, "expect", "RATE|PERCENT", "exit with 1 if slower: 11GB/s, 90Gb/s, 90%",
 		take_expectation, FIELD(measure.expect), 0, 0,
 		"a rate or at most 100%, such as 11GB/s, 90Gb/s or 90%"},

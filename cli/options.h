@@ -130,6 +130,8 @@ struct options {
 	const char *input;   /* a file or folder; "-": standard input; NULL: send the message */
 	const char **inputs; /* all files and folders to send, of which the first is input */
 	unsigned int input_count;
+	const char **excluded; /* patterns of what a directory's transfer omits */
+	unsigned int excluded_count;
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
 	bool force;         /* replace output files */
 	bool direct;        /* read and write files past the page cache */

@@ -595,6 +595,13 @@ static bool is_stream(const char *path)
 			       (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)));
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* Rejects exchange options that are valid alone but not together. */
 static enum options_result check_exchange(struct options *options)
 {
@@ -611,6 +618,12 @@ static enum options_result check_exchange(struct options *options)
 			"--direct cannot be combined with --chunk %" PRIu32
 			": it needs a multiple of 4096 bytes",
 			options->chunk);
+	if (options->excluded_count > 0 && !options->input)
+		return options_wrong(options, "--exclude needs --input");
+	if (options->excluded_count > 0 && options->input_count == 1 &&
+		!is_directory(options->input))
+		return options_wrong(
+			options, "--exclude cannot be combined with a single file to send");
 	if (options->message && options->input)
 		return options_wrong(options, "--message and --input are mutually exclusive");
 	for (unsigned int i = 0; i < options->input_count && options->input_count > 1; i++)
@@ -848,16 +861,17 @@ enum options_result parse_command_line(
 		.max_clients = CLIENTS_DEFAULT,
 		.measure = {.warm_up = WARM_UP_DEFAULT, .queue_pairs = 1, .threads = 1},
 	};
-	/* Every argument may be a word or a file. */
-	options->inputs = calloc(2 * (size_t)argc + 1, sizeof(options->inputs[0]));
+	/* Every argument may be a file, a word or a pattern. */
+	options->inputs = calloc(3 * (size_t)argc + 1, sizeof(options->inputs[0]));
 	if (!options->inputs)
 		return options_wrong(options, "%s", strerror(ENOMEM));
 	line.words = options->inputs + argc;
+	options->excluded = line.words + argc;
 	return parse_line(options, &line, argc, argv);
 }
 
 void options_free(struct options *options)
 {
 	free(options->inputs);
-	options->inputs = NULL;
+	options->inputs = options->excluded = NULL;
 }

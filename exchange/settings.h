@@ -28,6 +28,8 @@ struct exchange_settings {
 	const char *input;            /* path of the data to send; NULL: the message */
 	const char *const *inputs;    /* all paths, if the plans say that we send a tree */
 	unsigned int input_count;
+	const char *const *excluded; /* patterns of what a tree omits */
+	unsigned int excluded_count;
 	struct output_file_options output_file; /* for the peer's data; output NULL: print it */
 	bool direct;                            /* read a file past the page cache */
 	uint8_t plans;             /* what we send and store: enum hello_flag; 0: unknown */

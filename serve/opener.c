@@ -24,7 +24,7 @@ struct opener {
 	bool stopping;
 	bool abandoned; /* stopped while not idle: the thread frees the opener */
 	struct exchange_settings settings;
-	const char *inputs[];
+	const char *texts[]; /* the inputs, then the patterns of what to exclude */
 };
 
 static void free_opener(struct opener *opener)
@@ -111,8 +111,9 @@ static void *open_inputs(void *argument)
 int opener_start(
 	struct opener **result, const struct exchange_settings *settings, struct failure *failure)
 {
-	size_t paths = settings->input_count * sizeof(settings->inputs[0]);
-	struct opener *opener = calloc(1, sizeof(*opener) + paths);
+	size_t inputs = settings->input_count, excluded = settings->excluded_count;
+	struct opener *opener =
+		calloc(1, sizeof(*opener) + (inputs + excluded) * sizeof(opener->texts[0]));
 	char reason[256];
 	int error;
 
@@ -122,9 +123,11 @@ int opener_start(
 	pthread_cond_init(&opener->changed, NULL);
 	TAILQ_INIT(&opener->waiting);
 	opener->settings = *settings;
-	if (paths > 0)
-		memcpy(opener->inputs, settings->inputs, paths);
-	opener->settings.inputs = opener->inputs;
+	for (size_t i = 0; i < inputs + excluded; i++)
+		opener->texts[i] =
+			i < inputs ? settings->inputs[i] : settings->excluded[i - inputs];
+	opener->settings.inputs = opener->texts;
+	opener->settings.excluded = opener->texts + inputs;
 	error = pthread_create(&opener->thread, NULL, open_inputs, opener);
 	if (error) {
 		free_opener(opener);

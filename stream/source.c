@@ -188,6 +188,14 @@ int source_open_tree(struct source **result, const char *const paths[], unsigned
 	return 0;
 }
 
+int source_exclude(struct source *source, const char *const patterns[], unsigned int count,
+	char why[WORKER_WHY_SIZE])
+{
+	int error = tree_input_exclude(source->tree, patterns, count);
+
+	return error ? cannot_read(why, source->name, strerror(-error), error) : 0;
+}
+
 int source_open(struct source **result, const char *input, const void *text, size_t text_size,
 	char why[WORKER_WHY_SIZE])
 {

@@ -42,6 +42,14 @@ int source_open_tree(struct source **source, const char *const paths[], unsigned
 	char why[WORKER_WHY_SIZE]);
 
 /*
+ * Leaves out of a tree what these patterns (base/path-pattern.h) match. The texts belong to the
+ * caller and must outlive the source. Returns 0, or -errno with a message in why. Call it before
+ * source_start().
+ */
+int source_exclude(struct source *source, const char *const patterns[], unsigned int count,
+	char why[WORKER_WHY_SIZE]);
+
+/*
  * Reads the file at this path, which source_open() has just opened, past the page cache
  * (stream/direct.h), as far as its blocks are aligned in the ring. Returns 0, or -errno with a
  * message in why. Call it before source_start().

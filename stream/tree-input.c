@@ -53,6 +53,7 @@ struct entry {
 struct tree_input {
 	unsigned int count, next; /* roots; the next one to walk */
 	struct tree_walk *walk;
+	const char **excluded; /* patterns, or NULL */
 	struct tasks tasks;
 	unsigned int window;                  /* tasks that are kept ahead */
 	uint64_t ahead;                       /* bytes of a file that each of them may read */
@@ -297,6 +298,16 @@ int tree_input_open(struct tree_input **result, const char *const paths[], unsig
 	return 0;
 }
 
+int tree_input_exclude(struct tree_input *input, const char *const patterns[], unsigned int count)
+{
+	input->excluded = calloc(count, sizeof(patterns[0]));
+	if (!input->excluded)
+		return -ENOMEM;
+	memcpy(input->excluded, patterns, count * sizeof(patterns[0]));
+	tree_walk_exclude(input->walk, input->excluded, count);
+	return 0;
+}
+
 void tree_input_close(struct tree_input *input)
 {
 	struct task *task;
@@ -309,6 +320,7 @@ void tree_input_close(struct tree_input *input)
 	tasks_destroy(&input->tasks);
 	tree_walk_free(input->walk);
 	tasks_return_memory(input->window);
+	free(input->excluded);
 	free(input);
 }
 

@@ -28,6 +28,13 @@ struct tree_input;
 int tree_input_open(struct tree_input **input, const char *const paths[], unsigned int count,
 	char why[WORKER_WHY_SIZE]);
 
+/*
+ * Leaves out what these patterns match: tree_walk_exclude(). The texts belong to the caller and
+ * must outlive the tree input. Returns 0 or -ENOMEM. Call it at most once, before
+ * tree_input_read().
+ */
+int tree_input_exclude(struct tree_input *input, const char *const patterns[], unsigned int count);
+
 /* Closes everything. NULL is allowed. */
 void tree_input_close(struct tree_input *input);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path-pattern.h"
 #include "base/text.h"
 #include "host/memory-budget.h"
 #include "protocol/tree.h"
@@ -33,7 +34,9 @@ struct level {
 struct tree_walk {
 	const char *root;    /* the path that comes next, or NULL */
 	char path[PATH_MAX]; /* of the current entry, as it is shown; truncated if too long */
-	unsigned int depth;  /* levels */
+	const char *const *excluded; /* patterns of the user */
+	unsigned int excluded_count;
+	unsigned int depth; /* levels */
 	struct level levels[TREE_DEPTH_MAX];
 };
 
@@ -108,6 +111,21 @@ void tree_walk_begin(struct tree_walk *walk, const char *path, size_t shown)
 	length = strlen(walk->path);
 	while (length > 1 && walk->path[length - 1] == '/')
 		walk->path[--length] = '\0';
+}
+
+void tree_walk_exclude(struct tree_walk *walk, const char *const *patterns, unsigned int count)
+{
+	walk->excluded = patterns;
+	walk->excluded_count = count;
+}
+
+/* True if the user does not want the entry with the current path. */
+static bool is_excluded(const struct tree_walk *walk, bool is_folder)
+{
+	for (unsigned int i = 0; i < walk->excluded_count; i++)
+		if (path_pattern_matches(walk->excluded[i], walk->path, is_folder))
+			return true;
+	return false;
 }
 
 /* Allocates memory for the names of a folder. Returns NULL if there is none. */
@@ -287,7 +305,7 @@ static int enter_opened(struct tree_walk *walk, int opened, struct walked *found
 	return error;
 }
 
-/* Begins the walk with its path. Returns 1 or -errno. */
+/* Begins the walk with its path. Returns 1, 0 if that is excluded, or -errno. */
 static int enter_root(struct tree_walk *walk, struct walked *found, char *why)
 {
 	const char *path = walk->root;
@@ -296,6 +314,8 @@ static int enter_root(struct tree_walk *walk, struct walked *found, char *why)
 	walk->root = NULL;
 	if (stat(path, &status))
 		return tree_walk_refuse(why, walk->path, strerror(errno), -errno);
+	if (is_excluded(walk, S_ISDIR(status.st_mode)))
+		return 0;
 	*found = (struct walked){
 		.kind = WALK_FILE, .is_root = true, .name = path, .path = walk->path};
 	return S_ISDIR(status.st_mode)
@@ -314,6 +334,24 @@ static void set_path(struct tree_walk *walk, const struct level *level, const ch
 			used && walk->path[used - 1] == '/' ? "" : "/", name);
 }
 
+/*
+ * Finds the next entry of the innermost folder that is not excluded, and sets its path. Returns its
+ * kind and name, or NULL at the end of the folder.
+ */
+static const char *next_name(struct tree_walk *walk, struct level *level)
+{
+	const char *entry;
+
+	while (level->next < level->count) {
+		entry = level->sorted[level->next++];
+		set_path(walk, level, entry + 1);
+		if (!is_excluded(walk, *entry == WALK_FOLDER))
+			return entry;
+	}
+	walk->path[level->path_size] = '\0';
+	return NULL;
+}
+
 int tree_walk_next(struct tree_walk *walk, struct walked *found, char why[WORKER_WHY_SIZE])
 {
 	struct level *level;
@@ -324,14 +362,12 @@ int tree_walk_next(struct tree_walk *walk, struct walked *found, char why[WORKER
 	if (walk->depth == 0)
 		return 0;
 	level = &walk->levels[walk->depth - 1];
-	if (level->next == level->count) {
-		walk->path[level->path_size] = '\0';
+	entry = next_name(walk, level);
+	if (!entry) {
 		leave(walk);
 		*found = (struct walked){.kind = WALK_LEAVE, .path = walk->path};
 		return 1;
 	}
-	entry = level->sorted[level->next++];
-	set_path(walk, level, entry + 1);
 	*found = (struct walked){.kind = (enum walk_kind) * entry,
 		.folder = level->folder,
 		.name = entry + 1,

@@ -60,6 +60,12 @@ void tree_walk_free(struct tree_walk *walk);
 void tree_walk_begin(struct tree_walk *walk, const char *path, size_t shown);
 
 /*
+ * Leaves out what one of these patterns (base/path-pattern.h) matches, and what a folder that is
+ * left out contains. Paths begin with the name of the path to walk. The caller keeps the patterns.
+ */
+void tree_walk_exclude(struct tree_walk *walk, const char *const *patterns, unsigned int count);
+
+/*
  * Finds the next entry. Returns 1, 0 after the last one, or -errno. If the path to walk cannot be
  * read, that is an error; other folders that cannot be read are found as WALK_CLOSED.
  */

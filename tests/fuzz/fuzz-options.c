@@ -2,6 +2,7 @@
  * Command lines of both programs, as zero-terminated arguments. Accepted values are in the
  * documented range, and each error is a single line that is safe to print.
  */
+#include "base/path-pattern.h"
 #include "cli/parse.h"
 #include "protocol/test-parameters.h"
 #include "tests/fuzz/fuzz.h"
@@ -24,6 +25,11 @@ static void check_numbers(const struct options *options)
 	fuzz_check(options->depth <= 1024);
 	fuzz_check(options->workers <= OPTIONS_WORKERS_MAX);
 	fuzz_check(!options->direct || options->input || options->output);
+	fuzz_check(options->excluded_count == 0 || options->input);
+	for (unsigned int i = 0; i < options->excluded_count; i++) {
+		fuzz_check(!path_pattern_required(options->excluded[i]));
+		path_pattern_matches(options->excluded[i], "photos/a.b/c", false);
+	}
 	fuzz_check(!options->message || strlen(options->message) <= OPTIONS_MESSAGE_MAX);
 }
 

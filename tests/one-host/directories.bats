@@ -59,6 +59,40 @@ same_tree() {
 	done
 }
 
+@test "--exclude omits what matches, as rsync does, at either end, also if it could not be read" {
+	local mode
+	mkdir -p "$DIR/from/tree/cache/deep" "$DIR/from/tree/src/cache" "$DIR/in" "$DIR/expected"
+	make_file "$DIR/from/tree/src/a.c" 2000
+	make_file "$DIR/from/tree/src/a.o" 3000
+	make_file "$DIR/from/tree/cache/deep/x" 4000
+	: >"$DIR/from/tree/src/cache/kept"
+	mkfifo "$DIR/from/tree/cache/fifo" "$DIR/from/tree/src/fifo.o"
+	make_file "$DIR/from/b.o" 10
+	make_file "$DIR/from/b" 20
+	cp -a "$DIR/from/." "$DIR/expected"
+	rm -r "$DIR/expected/b.o" "$DIR/expected/tree/src/"*.o "$DIR/expected/tree/cache"
+	touch -r "$DIR/from/tree" "$DIR/expected/tree"
+	touch -r "$DIR/from/tree/src" "$DIR/expected/tree/src"
+	for mode in write read; do
+		start_server --output "$DIR/in" --count 1 $mode
+		expect 0 client --exclude '*.o' --exclude '/tree/cache/' --input "$DIR/from/tree" --input "$DIR/from/b" \
+			--input "$DIR/from/b.o" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "^sent $DIR/from/tree and 2 more (3 files, 2.0 kB) to "
+		has_not "$ERR" 'skipped'
+		server_exits 0
+		same_tree "$DIR/expected" "$DIR/in"
+		rm -r "$DIR/in"
+		mkdir "$DIR/in"
+	done
+	start_server --exclude '*.o' --exclude cache/deep --exclude 'f*o' --input "$DIR/from/tree" --count 1 write
+	expect 0 client --output "$DIR/in/" write "$ADDRESS" "$PORT"
+	server_exits 0
+	[ "$(cd "$DIR/in" && find . -type f | sort | paste -s -d ' ')" = './tree/src/a.c ./tree/src/cache/kept' ]
+	[ -d "$DIR/in/tree/cache" ]
+	expect 2 client --exclude x --input "$DIR/from/b" write "$ADDRESS" "$PORT"
+	has "$ERR" '--exclude cannot be combined with a single file to send'
+}
+
 @test "several threads read and store the files of a directory, and the stream is the same" {
 	local i workers
 	make_tree "$DIR/from/tree"

@@ -27,6 +27,7 @@ static const struct listed {
 	{"SXBLD", "  -d, --device NAME "},
 	{"SX", "      --direct "},
 	{"SX", "      --discard "},
+	{"SX", "      --exclude PATTERN "},
 	{"SX", "      --workers N "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
@@ -154,9 +155,9 @@ static void help_fits_one_screen(void **state)
 		 * The server's help includes examples and exit statuses; an exchange has options
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
-		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 20
+		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 21
 							  : id == CLI_BANDWIDTH ? 5
-							  : id == CLI_EXCHANGE  ? 1
+							  : id == CLI_EXCHANGE  ? 2
 										: 0));
 	}
 }

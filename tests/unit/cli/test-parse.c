@@ -57,6 +57,9 @@ static void assert_same(const struct options *got, const struct options *wanted)
 		wanted->input_count ? wanted->input_count : wanted->input != NULL);
 	for (unsigned int i = 0; i < wanted->input_count; i++)
 		assert_same_text(got->inputs[i], wanted->inputs[i]);
+	assert_int_equal(got->excluded_count, wanted->excluded_count);
+	for (unsigned int i = 0; i < wanted->excluded_count; i++)
+		assert_same_text(got->excluded[i], wanted->excluded[i]);
 	assert_same_text(got->output, wanted->output);
 	assert_int_equal(got->force, wanted->force);
 	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 7340032);
@@ -215,6 +218,8 @@ static const struct right {
 		{H, .input = "-", .output = "d/", .force = true}},
 	{C, {"write", "-i", "a", "h", "--input=b", "7", "--input", "c"}, "write",
 		{H, .input = "a", .inputs = FILES("a", "b", "c"), .input_count = 3}},
+	{C, {"write", "-i", "/", "h", "7", "--exclude", "*.o", "--exclude=tmp/"}, "write",
+		{H, .input = "/", .excluded = FILES("*.o", "tmp/"), .excluded_count = 2}},
 	/* Files before a HOST with a colon; without one, the words are HOST and PORT. */
 	{C, {"write", "a.jpg", "h:"}, "write", {.host = "h", .input = "a.jpg"}},
 	{C, {"write", "a.jpg", "h:7"}, "write", {H, .input = "a.jpg"}},
@@ -392,6 +397,13 @@ static const struct wrong {
 	{C, {"write", "--workers", "2", "-i", "-", "h"},
 		"--workers cannot be combined with a pipe"},
 	{S, {"--workers", "2", "--output", "-"}, "--workers cannot be combined with a pipe"},
+	{C, {"write", "--exclude", "a", "-i", "/dev/null", "h"},
+		"--exclude cannot be combined with a single file to send"},
+	{S, {"--exclude", "a"}, "--exclude needs --input"},
+	{C, {"write", "--exclude", "a[", "-i", "/", "h"},
+		"--exclude must be a pattern with a ] for each [, not 'a['"},
+	{C, {"write", "--exclude=", "-i", "/", "h"}, "--exclude must not be empty"},
+	{C, {"bandwidth", "write", "--exclude", "a", "h"}, "bandwidth does not accept --exclude"},
 	{C, {"write", "--direct", "h"}, "--direct needs --input or --output"},
 	{C, {"write", "--direct", "-i", "-", "h"}, "--direct cannot be combined with a pipe"},
 	{S, {"--direct", "--output", "/dev/stdout"}, "--direct cannot be combined with a pipe"},

@@ -14,6 +14,10 @@
 
 static char text[4096], walk_why[WORKER_WHY_SIZE];
 
+/* Patterns of what is left out. */
+static const char *const *excluded;
+static unsigned int excluded_count;
+
 /* Walks a path, and writes what is found to `text`, a word each. Returns 0 or -errno. */
 static int walk_all(const char *path, size_t shown)
 {
@@ -29,6 +33,7 @@ static int walk_all(const char *path, size_t shown)
 	int result;
 
 	assert_non_null(walk);
+	tree_walk_exclude(walk, excluded, excluded_count);
 	tree_walk_begin(walk, path, shown);
 	text[0] = '\0';
 	while ((result = tree_walk_next(walk, &found, walk_why)) > 0) {
@@ -40,6 +45,37 @@ static int walk_all(const char *path, size_t shown)
 	}
 	tree_walk_free(walk);
 	return result;
+}
+
+/* What is excluded is neither opened nor listed, nor is what it contains. */
+static void what_a_pattern_matches_is_left_out(void **state)
+{
+	static const char *const patterns[] = {"*.o", "cache/", "/t/top", "/deep"};
+
+	(void)state;
+	excluded = patterns;
+	excluded_count = COUNT(patterns);
+	assert_int_equal(mkdir("t", 0755), 0);
+	assert_int_equal(mkdir("t/cache", 0755), 0);
+	assert_int_equal(mkdir("t/sub", 0755), 0);
+	assert_int_equal(mkdir("t/sub/deep", 0755), 0);
+	put("t/a.o", "");
+	put("t/cache/kept", "");
+	put("t/sub/cache", "");
+	put("t/sub/top", "");
+	put("t/top", "");
+	put("t/z", "");
+	assert_int_equal(walk_all("t", 0), 0);
+	assert_string_equal(
+		text, "+t +t/sub ft/sub/cache +t/sub/deep -t/sub/deep ft/sub/top -t/sub ft/z -t");
+	/* The last entry of a folder, and what was named itself. */
+	excluded_count = 1;
+	assert_int_equal(walk_all("t/a.o", 2), 0);
+	assert_string_equal(text, "");
+	put("t/sub/zz.o", "");
+	assert_int_equal(walk_all("t/sub", 2), 0);
+	assert_string_equal(text, "+sub fsub/cache +sub/deep -sub/deep fsub/top -sub");
+	excluded_count = 0;
 }
 
 static void entries_are_in_order(void **state)
@@ -162,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		OUTPUT_FILE_TEST(entries_are_in_order),
+		OUTPUT_FILE_TEST(what_a_pattern_matches_is_left_out),
 		OUTPUT_FILE_TEST(many_entries_are_sorted),
 		OUTPUT_FILE_TEST(links_are_not_followed),
 		OUTPUT_FILE_TEST(depth_is_limited),
