@@ -232,15 +232,20 @@ static int open_in(struct output_file *file, const char *path, char *why)
 	return open_hidden(file, why);
 }
 
+/* The peer offers the name of its first entry, of which the stream will tell again. */
 static int open_tree(struct output_file *file, const char *path,
 	const struct output_file_offer *offer, char *why)
 {
-	int error;
+	int error = 0;
 
 	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (file->directory < 0)
 		return refuse(file, -errno, "", why);
-	error = tree_output_open(&file->tree, file->directory, file->name, file->force, why);
+	if (offer->size > 0)
+		error = check_name(file, why);
+	if (!error)
+		error = tree_output_open(
+			&file->tree, file->directory, file->name, file->force, why);
 	if (!error)
 		tree_output_count_in(file->tree, offer->progress);
 	return error;

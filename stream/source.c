@@ -193,7 +193,10 @@ int source_exclude(struct source *source, const char *const patterns[], unsigned
 {
 	int error = tree_input_exclude(source->tree, patterns, count);
 
-	return error ? cannot_read(why, source->name, strerror(-error), error) : 0;
+	if (error)
+		return cannot_read(why, source->name, strerror(-error), error);
+	snprintf(source->name, sizeof(source->name), "%s", tree_input_name(source->tree));
+	return 0;
 }
 
 int source_open(struct source **result, const char *input, const void *text, size_t text_size,

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path-pattern.h"
 #include "host/memory-budget.h"
 #include "protocol/tree.h"
 #include "stream/storage.h"
@@ -26,6 +27,7 @@ struct root {
 	const char *path;
 	char name[TREE_NAME_MAX + 1];
 	size_t shown; /* offset of the base name in the path */
+	bool is_folder;
 };
 
 /* An entry of the walk, and what a task finds out about it. */
@@ -54,6 +56,7 @@ struct tree_input {
 	unsigned int count, next; /* roots; the next one to walk */
 	struct tree_walk *walk;
 	const char **excluded; /* patterns, or NULL */
+	unsigned int excluded_count;
 	struct tasks tasks;
 	unsigned int window;                  /* tasks that are kept ahead */
 	uint64_t ahead;                       /* bytes of a file that each of them may read */
@@ -104,16 +107,17 @@ static int name_root(struct root *root, const char *path, char *why)
 }
 
 /* Checks that the root can be sent, and that its name is unused so far. */
-static int check_root(const struct tree_input *input, const struct root *root, char *why)
+static int check_root(const struct tree_input *input, struct root *root, char *why)
 {
 	struct stat status;
 
 	if (stat(root->path, &status))
 		return tree_walk_refuse(why, root->path + root->shown, strerror(errno), -errno);
-	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+	root->is_folder = S_ISDIR(status.st_mode);
+	if (!S_ISREG(status.st_mode) && !root->is_folder)
 		return tree_walk_refuse(why, root->path + root->shown,
 			"only files and directories can be sent together", -EINVAL);
-	if (access(root->path, R_OK | (S_ISDIR(status.st_mode) ? X_OK : 0)))
+	if (access(root->path, R_OK | (root->is_folder ? X_OK : 0)))
 		return tree_walk_refuse(why, root->path + root->shown, strerror(errno), -errno);
 	for (const struct root *other = input->roots; other < root; other++)
 		if (strcmp(other->name, root->name) == 0)
@@ -304,6 +308,7 @@ int tree_input_exclude(struct tree_input *input, const char *const patterns[], u
 	if (!input->excluded)
 		return -ENOMEM;
 	memcpy(input->excluded, patterns, count * sizeof(patterns[0]));
+	input->excluded_count = count;
 	tree_walk_exclude(input->walk, input->excluded, count);
 	return 0;
 }
@@ -352,9 +357,21 @@ void tree_input_list_omitted(
 	input->unreadable = unreadable;
 }
 
+static bool is_excluded(const struct tree_input *input, const struct root *root)
+{
+	for (unsigned int i = 0; i < input->excluded_count; i++)
+		if (path_pattern_matches(input->excluded[i], root->name, root->is_folder))
+			return true;
+	return false;
+}
+
 const char *tree_input_name(const struct tree_input *input)
 {
-	return input->roots[0].name;
+	unsigned int first = 0;
+
+	while (first + 1 < input->count && is_excluded(input, &input->roots[first]))
+		first++;
+	return input->roots[first].name;
 }
 
 static bool is_stopped(int stop_fd)
@@ -388,7 +405,7 @@ static int walk_on(struct tree_input *input, struct walked *found)
 		if (input->next == input->count)
 			return 0;
 		tree_walk_begin(input->walk, input->roots[input->next].path,
-			input->roots[input->next].shown);
+			input->roots[input->next].name);
 		input->next++;
 	}
 	return result;

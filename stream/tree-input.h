@@ -60,7 +60,7 @@ void tree_input_count_in(struct tree_input *input, struct tree_progress *progres
 void tree_input_list_omitted(
 	struct tree_input *input, struct omitted *skipped, struct omitted *unreadable);
 
-/* The name of the first input. */
+/* The name of the first input that is not excluded. */
 const char *tree_input_name(const struct tree_input *input);
 
 /*

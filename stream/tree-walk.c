@@ -102,12 +102,12 @@ void tree_walk_free(struct tree_walk *walk)
 	free(walk);
 }
 
-void tree_walk_begin(struct tree_walk *walk, const char *path, size_t shown)
+void tree_walk_begin(struct tree_walk *walk, const char *path, const char *shown)
 {
 	size_t length;
 
 	walk->root = path;
-	snprintf(walk->path, sizeof(walk->path), "%s", path + shown);
+	snprintf(walk->path, sizeof(walk->path), "%s", shown);
 	length = strlen(walk->path);
 	while (length > 1 && walk->path[length - 1] == '/')
 		walk->path[--length] = '\0';

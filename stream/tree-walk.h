@@ -54,10 +54,10 @@ struct tree_walk *tree_walk_new(void);
 void tree_walk_free(struct tree_walk *walk);
 
 /*
- * Begins with a path, which must outlive the walk, and of which `shown` bytes are not shown.
- * The walk must be new or at its end.
+ * Begins with a path, which must outlive the walk, and which is shown as this text. The walk must
+ * be new or at its end.
  */
-void tree_walk_begin(struct tree_walk *walk, const char *path, size_t shown);
+void tree_walk_begin(struct tree_walk *walk, const char *path, const char *shown);
 
 /*
  * Leaves out what one of these patterns (base/path-pattern.h) matches, and what a folder that is

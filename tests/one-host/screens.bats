@@ -317,8 +317,7 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 	screen 80 4 write --timeout 60 --input file "$ADDRESS" "$PORT"
 	shows "$ABORTED" '  write file: File exists (--force at the receiver replaces it).'
 	screen 80 4 write --timeout 60 --input tree "$ADDRESS" "$PORT"
-	says "$ABORTED write tree: Is a directory (a directory is never replaced)." \
-		"sent tree to PEER: 76 bytes $moved"
+	says "$ABORTED write tree: Is a directory (a directory is never replaced)."
 	screen 80 4 write --timeout 60 --input data "$ADDRESS" "$PORT"
 	shows "$ABORTED" '  write data: No space left on device (3.0 MB needed, N MB free).'
 	screen 80 0 write --timeout 60 --input same "$ADDRESS" "$PORT"
@@ -328,7 +327,7 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 		'  corrupted; check the memory and RDMA devices of both hosts.' \
 		"sent new to PEER: 5 bytes $moved"
 	stop_server
-	served "received full/tree from PEER: 76 bytes $moved" 'already there: full/same from PEER: 5 bytes, XXH3 HASH.' \
+	served 'already there: full/same from PEER: 5 bytes, XXH3 HASH.' \
 		"received full/new from PEER: 5 bytes $moved" 'served 5 exchanges (4 failed) in N s; exchanged N B.' \
 		"$exchange cannot write full/file: File exists (--force at the receiver replaces it)." \
 		"$exchange cannot write full/tree: Is a directory (a directory is never replaced)." \

@@ -147,6 +147,27 @@ static void keeps_existing_files(void **state)
 	assert_int_equal(count_entries(NULL), 1);
 }
 
+/* Before any data of a tree arrives, too, if the peer has named its first entry. */
+static void refuses_a_tree_whose_first_name_is_taken(void **state)
+{
+	const struct output_file_options options = {.output = "."};
+	struct output_file_offer offer = {
+		.name = "photos", .size = 6, .fallback = "peer", .tree = true};
+	struct output_file *file = NULL;
+
+	(void)state;
+	assert_int_equal(mkdir("photos", 0700), 0);
+	assert_int_equal(mkdir("peer", 0700), 0);
+	assert_int_equal(output_file_open(&file, &options, &offer, -1, why), -EISDIR);
+	assert_string_equal(
+		why, "cannot write photos: Is a directory (a directory is never replaced)");
+	assert_null(file);
+	assert_int_equal(count_entries(NULL), 2);
+	offer.size = 0;
+	assert_int_equal(output_file_open(&file, &options, &offer, -1, why), 0);
+	output_file_close(file);
+}
+
 static void replaces_no_directory(void **state)
 {
 	struct output_file *output_file;
@@ -277,6 +298,7 @@ int main(void)
 		OUTPUT_FILE_TEST(takes_the_name_of_the_peer_in_a_directory),
 		OUTPUT_FILE_TEST(stays_in_its_directory),
 		OUTPUT_FILE_TEST(keeps_existing_files),
+		OUTPUT_FILE_TEST(refuses_a_tree_whose_first_name_is_taken),
 		OUTPUT_FILE_TEST(replaces_no_directory),
 		OUTPUT_FILE_TEST(replaces_only_files_of_a_directory),
 		OUTPUT_FILE_TEST(replaces_the_file_behind_a_link),

@@ -207,6 +207,22 @@ static void a_folder_is_named_after_its_path(void **state)
 	chmod("a/inner", 0700);
 }
 
+static void the_first_input_that_is_not_excluded_gives_the_name(void **state)
+{
+	static const char *const paths[] = {"a.o", "b.o", "c"}, *const patterns[] = {"*.o", "/c/x"};
+	struct tree_input *input;
+
+	(void)state;
+	put("a.o", "");
+	put("c", "");
+	assert_int_equal(mkdir("b.o", 0755), 0);
+	assert_int_equal(tree_input_open(&input, paths, COUNT(paths), input_why), 0);
+	assert_string_equal(tree_input_name(input), "a.o");
+	assert_int_equal(tree_input_exclude(input, patterns, COUNT(patterns)), 0);
+	assert_string_equal(tree_input_name(input), "c");
+	tree_input_close(input);
+}
+
 static void inputs_that_cannot_be_sent_are_named(void **state)
 {
 	static const struct {
@@ -824,6 +840,7 @@ int main(void)
 		OUTPUT_FILE_TEST(everything_arrives_as_it_was),
 		OUTPUT_FILE_TEST(special_bits_are_not_sent),
 		OUTPUT_FILE_TEST(a_folder_is_named_after_its_path),
+		OUTPUT_FILE_TEST(the_first_input_that_is_not_excluded_gives_the_name),
 		OUTPUT_FILE_TEST(inputs_that_cannot_be_sent_are_named),
 		OUTPUT_FILE_TEST(special_files_are_skipped),
 		OUTPUT_FILE_TEST(entries_that_vanish_are_left_out),

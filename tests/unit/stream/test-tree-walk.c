@@ -34,7 +34,7 @@ static int walk_all(const char *path, size_t shown)
 
 	assert_non_null(walk);
 	tree_walk_exclude(walk, excluded, excluded_count);
-	tree_walk_begin(walk, path, shown);
+	tree_walk_begin(walk, path, path + shown);
 	text[0] = '\0';
 	while ((result = tree_walk_next(walk, &found, walk_why)) > 0) {
 		assert_int_equal(
@@ -122,7 +122,7 @@ static void many_entries_are_sorted(void **state)
 		put(name, "");
 	}
 	walk = tree_walk_new();
-	tree_walk_begin(walk, "t", 0);
+	tree_walk_begin(walk, "t", "t");
 	while ((result = tree_walk_next(walk, &found, walk_why)) > 0) {
 		if (found.kind != WALK_FILE)
 			continue;
@@ -144,7 +144,7 @@ static void links_are_not_followed(void **state)
 	(void)state;
 	assert_int_equal(mkdir("t", 0755), 0);
 	assert_int_equal(mkdir("t/d", 0755), 0);
-	tree_walk_begin(walk, "t", 0);
+	tree_walk_begin(walk, "t", "t");
 	assert_int_equal(tree_walk_next(walk, &found, walk_why), 1);
 	assert_int_equal(rmdir("t/d"), 0);
 	assert_int_equal(symlink("/", "t/d"), 0);
@@ -184,7 +184,7 @@ static void a_folder_stays_open_for_its_users(void **state)
 	(void)state;
 	assert_int_equal(mkdir("t", 0755), 0);
 	put("t/file", "x");
-	tree_walk_begin(walk, "t", 0);
+	tree_walk_begin(walk, "t", "t");
 	assert_int_equal(tree_walk_next(walk, &found, walk_why), 1);
 	used = walk_folder_use(found.folder);
 	assert_null(walk_folder_use(NULL));
