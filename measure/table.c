@@ -12,6 +12,7 @@ struct row {
 	const struct measured *measured;
 	const struct test_result *result; /* of the end that initiated the operations */
 	unsigned int percentile;          /* of the current column */
+	bool running;                     /* the result is not complete yet */
 };
 
 /*
@@ -65,10 +66,15 @@ static void put_average(char cell[TABLE_CELL], const struct row *row)
 	table_rate(cell, row->options, measurement_rate_of(row->result));
 }
 
-/* The rate of an interval. Both are known if the best is; the worst may be 0. */
+/*
+ * The rate of an interval. Both are known if the best is; the worst may be 0. While a test runs,
+ * the first operations may be in no interval yet, so that the average can exceed the best.
+ */
 static void put_interval(char cell[TABLE_CELL], const struct row *row, uint64_t bytes_per_second)
 {
-	if (row->result->best)
+	bool early = row->running && measurement_rate_of(row->result) > (double)row->result->best;
+
+	if (row->result->best && !early)
 		table_rate(cell, row->options, (double)bytes_per_second);
 	else
 		snprintf(cell, TABLE_CELL, "-");
@@ -112,9 +118,13 @@ static void put_operations(char cell[TABLE_CELL], const struct row *row)
 	snprintf(cell, TABLE_CELL, "%" PRIu64, row->result->operations);
 }
 
+/* How many operations are lost is known at the end. */
 static void put_lost(char cell[TABLE_CELL], const struct row *row)
 {
-	snprintf(cell, TABLE_CELL, "%" PRIu64, row->result->lost);
+	if (row->running)
+		snprintf(cell, TABLE_CELL, "-");
+	else
+		snprintf(cell, TABLE_CELL, "%" PRIu64, row->result->lost);
 }
 
 static void put_depth(char cell[TABLE_CELL], const struct row *row)
@@ -261,8 +271,21 @@ bool table_head(char line[TABLE_LINE], const struct options *options, unsigned i
 	return index < 2;
 }
 
-/* Formats the cells, without blanks at the end. One that is too wide shifts those after it. */
-static void put_cells(char line[TABLE_LINE], const struct layout *layout, struct row *row)
+/* Of a running test, the columns after this rank are not known. */
+static unsigned int rank_known(const struct row *row)
+{
+	if (!row->running)
+		return RANK_VERBOSE;
+	return row->options->measure.latency ? RANK_VERBOSE - 1 : 2;
+}
+
+/*
+ * Formats the cells, without blanks at the end, up to the last column that is known and of which
+ * the end is among the first `room` columns of the screen. A cell that is too wide shifts those
+ * after it.
+ */
+static void put_cells(
+	char line[TABLE_LINE], const struct layout *layout, struct row *row, unsigned int room)
 {
 	char cell[TABLE_CELL];
 	size_t end;
@@ -273,9 +296,11 @@ static void put_cells(char line[TABLE_LINE], const struct layout *layout, struct
 
 		if (!is_shown(layout, column, layout->rank))
 			continue;
+		end = strlen(line);
+		if (column->rank > rank_known(row) || end + column->width > room)
+			break;
 		row->percentile = column->percentile;
 		column->put(cell, row);
-		end = strlen(line);
 		if (end > 0 && line[end - 1] != ' ' && strlen(cell) >= column->width)
 			text_append(line, TABLE_LINE, " ");
 		text_append(line, TABLE_LINE, "%*s", (int)column->width, cell);
@@ -288,11 +313,12 @@ bool table_row(char line[TABLE_LINE], const struct options *options, unsigned in
 	const struct measured *measured, unsigned int index)
 {
 	struct layout layout = choose(options, columns, rank_of(options));
-	struct row row = {options, measured, index == 0 ? &measured->ours : &measured->theirs, 0};
+	struct row row = {
+		options, measured, index == 0 ? &measured->ours : &measured->theirs, 0, false};
 
 	if (index > (unsigned int)measurement_both(measured))
 		return false;
-	put_cells(line, &layout, &row);
+	put_cells(line, &layout, &row, TABLE_LINE);
 	return true;
 }
 
@@ -300,41 +326,56 @@ void table_running_row(char line[TABLE_LINE], const struct options *options, uns
 	const struct measured *measured, const char *progress)
 {
 	unsigned int used = (unsigned int)strlen(progress) + 3; /* blanks, and the last column */
-	unsigned int rank = options->measure.latency ? RANK_VERBOSE - 1 : 2;
-	struct layout layout = choose(options, columns > used ? columns - used : 0, rank);
-	struct row row = {options, measured, &measured->ours, 0};
+	struct layout layout = choose(options, columns, rank_of(options));
+	struct row row = {options, measured, &measured->ours, 0, true};
 
-	put_cells(line, &layout, &row);
+	put_cells(line, &layout, &row, columns > used ? columns - used : 0);
 	text_append(line, TABLE_LINE, "  %s", progress);
 }
 
-/* A bar of less than this share of the operations is joined with those after it. */
-#define SMALL_SHARE 0.001
+/* Bars of at most this share of the operations are joined, if they are in one power of two. */
+#define SMALL_SHARE 0.01
 
-/* Like histogram_bar(), but consecutive bars of few operations are one. */
-static uint64_t joined_bar(const struct histogram *latency, size_t *at, uint64_t *from)
+/* The power of two below this number. */
+static unsigned int power_of(uint64_t number)
 {
-	uint64_t most = (uint64_t)(SMALL_SHARE * (double)latency->count), to, next;
-	uint64_t count = histogram_bar(latency, at, from, &to), sum = count;
+	unsigned int power = 0;
+
+	while (number >>= 1)
+		power++;
+	return power;
+}
+
+/*
+ * Like histogram_bar(), but consecutive bars of few operations are one. No bar exceeds the
+ * maximum.
+ */
+static uint64_t joined_bar(const struct histogram *latency, size_t *at, uint64_t *to)
+{
+	uint64_t most = (uint64_t)(SMALL_SHARE * (double)latency->count), from, next, end;
+	uint64_t count = histogram_bar(latency, at, &from, to), sum = count;
 	size_t after = *at;
 
 	while (count > 0 && count <= most) {
-		count = histogram_bar(latency, &after, &next, &to);
-		if (count == 0 || count > most)
+		count = histogram_bar(latency, &after, &next, &end);
+		if (count == 0 || count > most || power_of(next) != power_of(from))
 			break;
 		sum += count;
+		*to = end;
 		*at = after;
 	}
+	if (*to > latency->maximum)
+		*to = latency->maximum;
 	return sum;
 }
 
 /* The most operations in one bar. */
 static uint64_t longest(const struct histogram *latency)
 {
-	uint64_t from, count, most = 1;
+	uint64_t to, count, most = 1;
 	size_t at = 0;
 
-	while ((count = joined_bar(latency, &at, &from)))
+	while ((count = joined_bar(latency, &at, &to)))
 		if (count > most)
 			most = count;
 	return most;
@@ -342,18 +383,18 @@ static uint64_t longest(const struct histogram *latency)
 
 void table_bars_head(char line[TABLE_LINE])
 {
-	snprintf(line, TABLE_LINE, "%13s %9s %9s", "latency from", "ops", "share");
+	snprintf(line, TABLE_LINE, "%13s %9s %9s", "latency up to", "ops", "share");
 }
 
 bool table_bar(
 	char line[TABLE_LINE], unsigned int columns, const struct histogram *latency, size_t *at)
 {
-	uint64_t from, count = joined_bar(latency, at, &from);
+	uint64_t to, count = joined_bar(latency, at, &to);
 	unsigned int used, room, size;
 
 	if (count == 0)
 		return false;
-	snprintf(line, TABLE_LINE, "%10.2f us %9" PRIu64 " %7.2f %% ", (double)from / 1000, count,
+	snprintf(line, TABLE_LINE, "%10.2f us %9" PRIu64 " %7.2f %% ", (double)to / 1000, count,
 		100 * (double)count / (double)latency->count);
 	used = (unsigned int)strlen(line);
 	if (columns > TABLE_LINE - 1)

@@ -270,15 +270,15 @@ static void a_histogram_is_as_wide_as_the_terminal(void **state)
 		make(true, "write");
 		options.measure.histogram = true;
 		run_on_terminal(print, true, widths[i]);
-		bar = strstr(printed.error, "      0.38 us        98   98.00 % ###");
+		bar = strstr(printed.error, "      0.42 us        98   98.00 % ###");
 		assert_non_null(bar);
 		assert_int_equal(strcspn(bar, "\n"), widths[i]);
-		assert_non_null(strstr(printed.error, "\n latency from       ops     share\n"
-						      "      0.10 us         1    1.00 %"));
+		assert_non_null(strstr(printed.error, "\nlatency up to       ops     share\n"
+						      "      0.13 us         1    1.00 %"));
 	}
 	run(print, NULL);
 	assert_non_null(strstr(printed.out,
-		"      0.38 us        98   98.00 % ##############################################\n"));
+		"      0.42 us        98   98.00 % ##############################################\n"));
 }
 
 static int print_running(void)

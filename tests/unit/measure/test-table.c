@@ -243,11 +243,16 @@ static void bars_of_few_operations_are_joined(void **state)
 	for (size_t i = 0; i < COUNT(rare); i++)
 		histogram_add(&latency, rare[i]);
 	assert_true(table_bar(line, 60, measured.latency, &at));
-	assert_string_equal(line, "      0.64 us         4    0.04 %");
+	assert_string_equal(line, "      1.02 us         2    0.02 %");
+	assert_true(table_bar(line, 60, measured.latency, &at));
+	assert_string_equal(line, "      2.05 us         1    0.01 %");
+	assert_true(table_bar(line, 60, measured.latency, &at));
+	assert_string_equal(line, "      5.12 us         1    0.01 %");
 	assert_true(table_bar(line, 60, measured.latency, &at));
 	assert_non_null(strstr(line, " 10000   99.95 %"));
+	/* No bar ends above the maximum. */
 	assert_true(table_bar(line, 60, measured.latency, &at));
-	assert_non_null(strstr(line, " 1    0.01 %"));
+	assert_string_equal(line, "     90.00 us         1    0.01 %");
 	assert_false(table_bar(line, 60, measured.latency, &at));
 }
 
@@ -278,6 +283,27 @@ static void large_latencies_keep_their_columns(void **state)
 }
 
 /* Narrow terminals show the most important columns; none is wider than the terminal. */
+/*
+ * The cells of a running row are those of the final one, in the same columns; then comes the
+ * progress.
+ */
+static void assert_running_row(
+	const struct options *options, unsigned int columns, const struct measured *measured)
+{
+	static const char progress[] = "  0.7 of 2.0 s";
+	char running[TABLE_LINE], final[TABLE_LINE];
+	size_t cells;
+
+	table_running_row(running, options, columns, measured, progress + 2);
+	assert_true(strlen(running) < columns);
+	assert_true(table_row(final, options, columns, measured, 0));
+	cells = strlen(running) - strlen(progress);
+	assert_string_equal(running + cells, progress);
+	assert_true(cells >= 13);
+	assert_memory_equal(running, final, cells);
+	assert_true(final[cells] == ' ' || final[cells] == '\0');
+}
+
 static void tables_fit_all_widths(void **state)
 {
 	static const struct {
@@ -311,9 +337,7 @@ static void tables_fit_all_widths(void **state)
 			for (unsigned int i = 0; table_row(line, &options, columns, &measured, i);
 				i++)
 				assert_true(strlen(line) <= columns);
-			table_running_row(line, &options, columns, &measured, "0.7 of 2.0 s");
-			assert_true(strlen(line) < columns);
-			assert_non_null(strstr(line, "  0.7 of 2.0 s"));
+			assert_running_row(&options, columns, &measured);
 		}
 }
 
@@ -330,7 +354,26 @@ static void a_running_row_has_no_cpu_time(void **state)
 	options = options_of(UNIT_MB, true, false);
 	table_running_row(line, &options, 60, &measured, "17 of 1000");
 	assert_int_equal(strncmp(line, "   8      1.00 ", 15), 0);
-	assert_non_null(strstr(line, "  1000.00  17 of 1000"));
+	assert_non_null(strstr(line, "  17 of 1000"));
+}
+
+/* Operations count as lost only at the end, and the average exceeds no rate that is shown. */
+static void a_running_row_claims_nothing_that_is_unknown(void **state)
+{
+	struct options options = options_of(UNIT_MB, false, false);
+	struct measured measured = bandwidth;
+	char line[TABLE_LINE];
+
+	(void)state;
+	options.measure.transport = TEST_UD;
+	measured.ours.lost = 7;
+	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
+	assert_string_equal(
+		line, " 64K   32.8           -   30.0     40.0        500  0.7 of 2.0 s");
+	measured.ours.best = 20000000;
+	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
+	assert_string_equal(
+		line, " 64K   32.8           -        -        -      500  0.7 of 2.0 s");
 }
 
 /* The bar of the most frequent latencies reaches the last column, and others are in proportion. */
@@ -348,7 +391,7 @@ static void a_histogram_counts_all_operations(void **state)
 		unsigned long counts[1000];
 
 		table_bars_head(line);
-		assert_string_equal(line, " latency from       ops     share");
+		assert_string_equal(line, "latency up to       ops     share");
 
 		while (table_bar(line, widths[i], measured.latency, &at)) {
 			assert_int_equal(
@@ -423,6 +466,7 @@ int main(void)
 		cmocka_unit_test(large_latencies_keep_their_columns),
 		cmocka_unit_test(tables_fit_all_widths),
 		cmocka_unit_test(a_running_row_has_no_cpu_time),
+		cmocka_unit_test(a_running_row_claims_nothing_that_is_unknown),
 		cmocka_unit_test(a_high_percentile_needs_enough_operations),
 		cmocka_unit_test(bars_of_few_operations_are_joined),
 		cmocka_unit_test(a_histogram_counts_all_operations),
