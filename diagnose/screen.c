@@ -209,10 +209,11 @@ static void print_verdict(const struct diagnosis *diagnosis, const char *verdict
 
 void screen_show_progress(const struct diagnosis *diagnosis, enum check check)
 {
+	enum check last = diagnosis->options->host ? CHECKS - 1 : CHECK_MANAGER;
 	char line[128];
 
 	snprintf(line, sizeof(line), "checking %s (%d of %d)", diagnosis->list.rows[check].name,
-		(int)check + 1, (int)CHECKS);
+		(int)check + 1, (int)last + 1);
 	if (diagnosis->output.verbose)
 		output_detail(&diagnosis->output, "%s", line);
 	else if (!diagnosis->output.quiet && isatty(STDERR_FILENO))

@@ -242,7 +242,8 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 		format_files(files, stream);
 	else
 		format_bytes(bytes, stream);
-	if (bytes_per_second >= 0)
+	/* The names of empty files have no rate that tells anything. */
+	if (bytes_per_second >= 0 && (*files ? stream->contents : stream->bytes) > 0)
 		snprintf(rate, sizeof(rate), ", %s",
 			units_format_rate(part, (uint64_t)bytes_per_second));
 	if (stream->complete) {
