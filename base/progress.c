@@ -122,7 +122,7 @@ static void format_left(char text[UNITS_TEXT + 8], uint64_t bytes, uint64_t tota
 }
 
 /* The parts of a line that are numbers, the most important first. */
-enum part { PART_TIME, PART_PERCENT, PART_BYTES, PART_RATE, PART_TOTAL, PART_FILE, PARTS };
+enum part { PART_TIME, PART_PERCENT, PART_BYTES, PART_RATE, PART_FILE, PART_TOTAL, PARTS };
 
 /* The order in which they are shown, and the columns that each takes at least. */
 static const struct {
@@ -179,10 +179,10 @@ static void format_parts(struct line *line, const struct progress *progress, int
 }
 
 /*
- * Joins the parts that are at least this important, each with its minimum width if `aligned`.
- * Returns the columns.
+ * Joins the parts that are at least this important, each with its minimum width if `aligned`, and
+ * without the number of the file if `named`, because its prefix has it. Returns the columns.
  */
-static int join(const struct line *line, enum part last, bool aligned, char text[256])
+static int join(const struct line *line, enum part last, bool aligned, bool named, char text[256])
 {
 	int used = 0;
 
@@ -191,7 +191,7 @@ static int join(const struct line *line, enum part last, bool aligned, char text
 		const char *part = line->parts[order[i].part];
 		int gap = order[i].part == PART_TOTAL ? 1 : GAP;
 
-		if (*part && order[i].part <= last)
+		if (*part && order[i].part <= last && !(named && order[i].part == PART_FILE))
 			used += snprintf(text + used, 256 - (size_t)used, "%*s%*s",
 				used > 0 ? gap : 0, "", aligned ? order[i].columns : 0, part);
 	}
@@ -252,14 +252,13 @@ static void append_name(char text[PROGRESS_LINE_SIZE], const char *name, int col
 static void fit(const struct line *line, int columns, bool utf8, char text[PROGRESS_LINE_SIZE])
 {
 	int named = line->name[0] ? GAP + (int)strlen(line->prefix) : 0, left, bar, rest = 0;
-	enum part last = PART_FILE;
+	enum part last = PARTS - 1;
 	char numbers[256];
 
-	/* The name replaces the number of the file, which its prefix has, too. */
-	if (named > 0 && join(line, PART_TOTAL, true, numbers) + named + NAME_MIN > columns)
+	if (named > 0 && join(line, last, true, true, numbers) + named + NAME_MIN > columns)
 		named = 0;
-	while (named == 0 && join(line, last, true, numbers) > columns &&
-		join(line, last, false, numbers) > columns && last > PART_TIME)
+	while (named == 0 && join(line, last, true, false, numbers) > columns &&
+		join(line, last, false, false, numbers) > columns && last > PART_TIME)
 		last--;
 	left = columns - (int)strlen(numbers);
 	if (named > 0)
@@ -297,7 +296,7 @@ void progress_line(struct progress *progress, int64_t now_ms, const struct progr
 	format_parts(&line, progress, now_ms, state, rate);
 	*text = '\0';
 	if (style->columns == 0) {
-		join(&line, *name ? PART_TOTAL : PART_FILE, false, numbers);
+		join(&line, PARTS - 1, false, *name, numbers);
 		text_append(text, PROGRESS_LINE_SIZE, "%s", numbers);
 		if (*name)
 			text_append(text, PROGRESS_LINE_SIZE, "%*s%s%.600s", GAP, "", line.prefix,

@@ -97,13 +97,13 @@ static void shows_a_directory_at_each_width(void **state)
 	static const struct lines lines = {
 		{
 			" 23 %   1.24 GB   80.0 MB/s   0:52 left",
-			" 23 %   1.24 GB of 5.37 GB   80.0 MB/s   0:52 left",
+			" 23 %   1.24 GB   80.0 MB/s   0:52 left  file 42 of 5,000",
 			" 23 %   1.24 GB of 5.37 GB   80.0 MB/s   0:52 left  42 of 5,000: ...0042 ??.jpg",
 			"[======>                       ]  23 %   1.24 GB of 5.37 GB   80.0 MB/s   0:52 left  42 of 5,000: ...24/IMG_0042 ??.jpg",
 		},
 		{
 			" 23 %   1.24 GB   80.0 MB/s   0:52 left",
-			" 23 %   1.24 GB of 5.37 GB   80.0 MB/s   0:52 left",
+			" 23 %   1.24 GB   80.0 MB/s   0:52 left  file 42 of 5,000",
 			" 23 %   1.24 GB of 5.37 GB   80.0 MB/s   0:52 left  42 of 5,000: …MG_0042 ü.jpg",
 			"[██████▉                       ]  23 %   1.24 GB of 5.37 GB   80.0 MB/s   0:52 left  42 of 5,000: …/2024/IMG_0042 ü.jpg",
 		},
@@ -177,9 +177,9 @@ static void leaves_out_the_least_important_first(void **state)
 		{69, " 47 %   4.74 GB of 10.00 GB    8.0 MB/s  10:58 left  7 of 9: ...2.jpg"},
 		{68, " 47 %   4.74 GB of 10.00 GB    8.0 MB/s  10:58 left  file 7 of 9"},
 		{61, "47 %  4.74 GB of 10.00 GB  8.0 MB/s  10:58 left  file 7 of 9"},
-		{59, " 47 %   4.74 GB of 10.00 GB    8.0 MB/s  10:58 left"},
-		{47, "47 %  4.74 GB of 10.00 GB  8.0 MB/s  10:58 left"},
-		{46, " 47 %   4.74 GB    8.0 MB/s  10:58 left"},
+		{57, " 47 %   4.74 GB    8.0 MB/s  10:58 left  file 7 of 9"},
+		{48, "47 %  4.74 GB  8.0 MB/s  10:58 left  file 7 of 9"},
+		{47, " 47 %   4.74 GB    8.0 MB/s  10:58 left"},
 		{35, "47 %  4.74 GB  8.0 MB/s  10:58 left"},
 		{34, " 47 %   4.74 GB  10:58 left"},
 		{25, "47 %  4.74 GB  10:58 left"},
