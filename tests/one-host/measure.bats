@@ -315,7 +315,8 @@ damaged() {
 	start_server any
 	document 0 bandwidth --size 1K..4K --duration 0.2
 	scripts/plot "$OUT" "$DIR/rates.svg"
-	grep -q '<text>out read</text>' "$DIR/rates.svg"
+	grep -q '<text>out</text>' "$DIR/rates.svg"
+	grep -q '<text>READ bandwidth (higher is better)</text>' "$DIR/rates.svg"
 	document 0 latency --iterations 50 --histogram
 	scripts/plot "$OUT" "$DIR/times.svg"
 	grep -q '<text>out read, 8 bytes</text>' "$DIR/times.svg"
