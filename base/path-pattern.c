@@ -122,10 +122,11 @@ static bool matches_all(const char *pattern, const char *text)
 
 bool path_pattern_matches(const char *pattern, const char *path, bool is_folder)
 {
+	size_t length = strnlen(pattern, PATH_MAX - 1);
 	char text[PATH_MAX];
 
-	strncpy(text, pattern, sizeof(text) - 1);
-	text[sizeof(text) - 1] = '\0';
+	memcpy(text, pattern, length);
+	text[length] = '\0';
 	if ((cut(text, "/***") || cut(text, "/")) && !is_folder)
 		return false;
 	if (*text == '/')

@@ -12,9 +12,11 @@ static int open_source(const struct exchange_settings *settings, struct source *
 /* Applies the options of the open source. Returns 0, or -errno with a message in why. */
 static int set_up_source(const struct exchange_settings *settings, struct source *source, char *why)
 {
+	if (settings->direct)
+		return source_use_direct(source, settings->input, why);
 	if (settings->excluded_count > 0 && settings->plans & HELLO_SENDS_TREE)
 		return source_exclude(source, settings->excluded, settings->excluded_count, why);
-	return settings->direct ? source_use_direct(source, settings->input, why) : 0;
+	return 0;
 }
 
 int settings_open_source(const struct exchange_settings *settings, struct source **source,

@@ -339,11 +339,7 @@ void table_running_row(char line[TABLE_LINE], const struct options *options, uns
 /* The power of two below this number. */
 static unsigned int power_of(uint64_t number)
 {
-	unsigned int power = 0;
-
-	while (number >>= 1)
-		power++;
-	return power;
+	return 63 - (unsigned int)__builtin_clzll(number | 1);
 }
 
 /*

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path-pattern.h"
 #include "host/memory-budget.h"
 #include "protocol/tree.h"
 #include "stream/storage.h"
@@ -56,7 +55,6 @@ struct tree_input {
 	unsigned int count, next; /* roots; the next one to walk */
 	struct tree_walk *walk;
 	const char **excluded; /* patterns, or NULL */
-	unsigned int excluded_count;
 	struct tasks tasks;
 	unsigned int window;                  /* tasks that are kept ahead */
 	uint64_t ahead;                       /* bytes of a file that each of them may read */
@@ -308,7 +306,6 @@ int tree_input_exclude(struct tree_input *input, const char *const patterns[], u
 	if (!input->excluded)
 		return -ENOMEM;
 	memcpy(input->excluded, patterns, count * sizeof(patterns[0]));
-	input->excluded_count = count;
 	tree_walk_exclude(input->walk, input->excluded, count);
 	return 0;
 }
@@ -357,21 +354,13 @@ void tree_input_list_omitted(
 	input->unreadable = unreadable;
 }
 
-static bool is_excluded(const struct tree_input *input, const struct root *root)
-{
-	for (unsigned int i = 0; i < input->excluded_count; i++)
-		if (path_pattern_matches(input->excluded[i], root->name, root->is_folder))
-			return true;
-	return false;
-}
-
 const char *tree_input_name(const struct tree_input *input)
 {
-	unsigned int first = 0;
+	const struct root *root = input->roots, *last = root + input->count - 1;
 
-	while (first + 1 < input->count && is_excluded(input, &input->roots[first]))
-		first++;
-	return input->roots[first].name;
+	while (root < last && tree_walk_excludes(input->walk, root->name, root->is_folder))
+		root++;
+	return root->name;
 }
 
 static bool is_stopped(int stop_fd)

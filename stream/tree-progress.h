@@ -49,7 +49,7 @@ void tree_progress_count(
 	struct tree_progress *progress, const char *path, uint64_t size, uint64_t at);
 
 /*
- * Returns the state after so many bytes of the stream; UINT64_MAX: all files that have begun.
+ * Returns the state once this many bytes of the stream have moved; UINT64_MAX: with all begun.
  * Of many small files that are read ahead, not each is remembered, so an earlier one may be the
  * current one. `moved` never decreases.
  */

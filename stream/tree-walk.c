@@ -119,11 +119,10 @@ void tree_walk_exclude(struct tree_walk *walk, const char *const *patterns, unsi
 	walk->excluded_count = count;
 }
 
-/* True if the user does not want the entry with the current path. */
-static bool is_excluded(const struct tree_walk *walk, bool is_folder)
+bool tree_walk_excludes(const struct tree_walk *walk, const char *path, bool is_folder)
 {
 	for (unsigned int i = 0; i < walk->excluded_count; i++)
-		if (path_pattern_matches(walk->excluded[i], walk->path, is_folder))
+		if (path_pattern_matches(walk->excluded[i], path, is_folder))
 			return true;
 	return false;
 }
@@ -314,7 +313,7 @@ static int enter_root(struct tree_walk *walk, struct walked *found, char *why)
 	walk->root = NULL;
 	if (stat(path, &status))
 		return tree_walk_refuse(why, walk->path, strerror(errno), -errno);
-	if (is_excluded(walk, S_ISDIR(status.st_mode)))
+	if (tree_walk_excludes(walk, walk->path, S_ISDIR(status.st_mode)))
 		return 0;
 	*found = (struct walked){
 		.kind = WALK_FILE, .is_root = true, .name = path, .path = walk->path};
@@ -345,7 +344,7 @@ static const char *next_name(struct tree_walk *walk, struct level *level)
 	while (level->next < level->count) {
 		entry = level->sorted[level->next++];
 		set_path(walk, level, entry + 1);
-		if (!is_excluded(walk, *entry == WALK_FOLDER))
+		if (!tree_walk_excludes(walk, walk->path, *entry == WALK_FOLDER))
 			return entry;
 	}
 	walk->path[level->path_size] = '\0';

@@ -65,6 +65,9 @@ void tree_walk_begin(struct tree_walk *walk, const char *path, const char *shown
  */
 void tree_walk_exclude(struct tree_walk *walk, const char *const *patterns, unsigned int count);
 
+/* True if the walk leaves out the entry with this path. */
+bool tree_walk_excludes(const struct tree_walk *walk, const char *path, bool is_folder);
+
 /*
  * Finds the next entry. Returns 1, 0 after the last one, or -errno. If the path to walk cannot be
  * read, that is an error; other folders that cannot be read are found as WALK_CLOSED.

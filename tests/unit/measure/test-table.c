@@ -282,7 +282,6 @@ static void large_latencies_keep_their_columns(void **state)
 	assert_memory_equal(line, "   8     12.34    12.3", 22);
 }
 
-/* Narrow terminals show the most important columns; none is wider than the terminal. */
 /*
  * The cells of a running row are those of the final one, in the same columns; then comes the
  * progress.
@@ -304,6 +303,7 @@ static void assert_running_row(
 	assert_true(final[cells] == ' ' || final[cells] == '\0');
 }
 
+/* Narrow terminals show the most important columns; none is wider than the terminal. */
 static void tables_fit_all_widths(void **state)
 {
 	static const struct {
