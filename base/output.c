@@ -802,6 +802,12 @@ void output_progress(const struct output *output, const char *line)
 	}
 }
 
+void output_erase_line(void)
+{
+	if (output_progress_columns() > 0)
+		print_text(STDERR_FILENO, false, strdup(ERASE));
+}
+
 void output_progress_note(const struct output *output, const char *line)
 {
 	const char *program = output_progress_columns() > 0 ? "" : output->program;

@@ -138,6 +138,12 @@ void output_progress_note(const struct output *output, const char *line);
 void output_progress(const struct output *output, const char *line);
 
 /*
+ * Erases the line of the terminal that the cursor is in: on Ctrl-C, a terminal shows ^C there, whether or
+ * not it has a progress line.
+ */
+void output_erase_line(void);
+
+/*
  * Prints a document for other programs as a line on standard output, unchanged and regardless of
  * struct output. It must be safe to print. NULL means that the document could not be allocated, and
  * counts as lost output.

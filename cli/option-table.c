@@ -136,6 +136,14 @@ static bool take_choice(struct options *options, const struct option_row *row, c
 	return position >= 0 && store(options, row, (uint64_t)position);
 }
 
+/* UNIT_AUTO is no choice. */
+static bool take_unit(struct options *options, const struct option_row *row, const char *value)
+{
+	int position = choice_find(row->argument, value);
+
+	return position >= 0 && store(options, row, UNIT_MB + (uint64_t)position);
+}
+
 static bool take_ordering(struct options *options, const struct option_row *row, const char *value)
 {
 	int position = choice_find("auto|on|off", value);
@@ -424,7 +432,7 @@ const struct option_row option_rows[] = {
 	{BANDWIDTH, 0, "transport", "rc|uc|ud", "use this type of queue pairs; default rc",
 		take_choice, FIELD(measure.transport), 0, 0, "rc, uc or ud"},
 	{BANDWIDTH | COMPARE, 0, "unit", "MB/s|MiB/s|Gb/s",
-		"print rates in this unit; default MB/s", take_choice, FIELD(measure.unit), 0, 0,
+		"print rates in this unit; default MB/s", take_unit, FIELD(measure.unit), 0, 0,
 		"MB/s, MiB/s or Gb/s"},
 	{EXCHANGE | MEASUREMENTS | DIAGNOSE, 'v', "verbose", NULL, "print details", take_flag,
 		FIELD(verbose)},

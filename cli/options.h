@@ -70,11 +70,12 @@ enum poll_wanted {
 	POLL_EVENT,
 };
 
-/* In the order of the choices of --unit. */
+/* In the order of the choices of --unit, after that without the option. */
 enum rate_unit {
-	UNIT_MB,  /* 10^6 bytes per second */
-	UNIT_MIB, /* 2^20 bytes per second */
-	UNIT_GBIT /* 10^9 bits per second */
+	UNIT_AUTO, /* 1,000 operations per second for atomic operations, otherwise UNIT_MB */
+	UNIT_MB,   /* 10^6 bytes per second */
+	UNIT_MIB,  /* 2^20 bytes per second */
+	UNIT_GBIT, /* 10^9 bits per second */
 };
 
 /* The options of a measurement. */

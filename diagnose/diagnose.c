@@ -123,7 +123,7 @@ static void *end_by_signal(void *argument)
 	while ((signal = signals_read(repetition->signals)) == 0);
 	/* It stays locked, so that no round is printed below the summary. */
 	pthread_mutex_lock(&repetition->lock);
-	output_progress(repetition->output, NULL);
+	output_erase_line();
 	screen_print_summary(repetition->output, &repetition->rounds, repetition->options->host,
 		deadline_now() - repetition->start);
 	exit(signals_end(signal, (int)output_finish(repetition->output, STATUS_OK)));

@@ -290,11 +290,6 @@ void screen_print_summary(const struct output *output, const struct rounds *roun
 	char text[(ROUNDS_VERDICTS + ROUNDS_VALUES + 2) * ROUNDS_LINE], *rest = text;
 	const char *line;
 
-	/* A line of progress replaces the ^C that the terminal showed. */
-	if (output_progress_columns() > 0) {
-		output_progress(output, " ");
-		output_progress(output, NULL);
-	}
 	rounds_summary(rounds, host ? host : "this host", milliseconds, text, sizeof(text));
 	while ((line = strsep(&rest, "\n")) && *line)
 		print_line(output, line, 2, (struct part){0});

@@ -45,7 +45,7 @@ struct side {
 };
 
 struct comparison {
-	const struct options *options;
+	struct options options; /* `operation` is the one that both sides measured */
 	struct output output;
 	struct side sides[2];
 	char error[ERROR_SIZE]; /* "": none */
@@ -351,7 +351,7 @@ static bool is_wide(const struct comparison *comparison)
 static void print_head(const struct comparison *comparison)
 {
 	bool wide = is_wide(comparison), latency = comparison->sides[0].latency;
-	const char *unit = latency ? "us" : measurement_unit(comparison->options);
+	const char *unit = latency ? "us" : measurement_unit(&comparison->options);
 	char text[OPERATION_TEXT];
 
 	screen_print_line(&comparison->output, operation_of(&comparison->sides[0], text));
@@ -383,7 +383,7 @@ static void append_value(char line[TABLE_LINE], const struct comparison *compari
 		else if (comparison->sides[0].latency)
 			table_latency(cell, numbers[i]);
 		else
-			table_rate(cell, comparison->options, numbers[i]);
+			table_rate(cell, &comparison->options, numbers[i]);
 		text_append(line, TABLE_LINE, "%*s", i == 0 ? 10 : 9, cell);
 	}
 }
@@ -466,6 +466,7 @@ static int compare(struct comparison *comparison)
 	if (strcmp(operation_of(a, first), operation_of(b, second)) != 0)
 		return comparison_failed(
 			comparison, b, "it contains %s, and %s %s", second, a->file, first);
+	comparison->options.operation = a->operation;
 	for (size_t i = 0; i < json_object_array_length(results); i++) {
 		double size = number_of(json_object_array_get_idx(results, i), "size_bytes");
 
@@ -493,7 +494,7 @@ enum exit_status comparison_print(const struct options *options, const char *pro
 		output_error(&output, "out of memory");
 		return output_finish(&output, status);
 	}
-	comparison->options = options;
+	comparison->options = *options;
 	comparison->output = output;
 	for (unsigned int i = 0; i < 2; i++)
 		comparison->sides[i].file = options->files[i];

@@ -43,8 +43,11 @@ static int run(struct measurement *measurement, const struct test_parameters *pa
 	first->show = show_running;
 	first->show_context = &running;
 	measurement->threads.rehearses = phase != NULL;
-	if (test_threads_run(&measurement->threads, &own, measured, &measurement->latency))
+	if (test_threads_run(&measurement->threads, &own, measured, &measurement->latency)) {
+		if (measurement->threads.failure.kind == FAILURE_INTERRUPTED)
+			screen_print_interrupted(&running, test_now());
 		return -1;
+	}
 	measurement->wrong_here += measured->ours.wrong;
 	measurement->wrong_there += measured->theirs.wrong;
 	return 0;
@@ -244,7 +247,6 @@ static int prepare(struct measurement *measurement)
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 
-/* Fails before the tests if --expect is a percentage of an unknown link rate. */
 /* The rate of an end's link, in words. */
 static const char *link_rate(const struct facts *facts)
 {
@@ -252,6 +254,7 @@ static const char *link_rate(const struct facts *facts)
 					     : facts_shown(facts, "rate");
 }
 
+/* Fails before the tests if --expect is a percentage of an unknown link rate. */
 static int check_expectation(struct measurement *measurement)
 {
 	const struct facts *ours = &measurement->ours, *theirs = &measurement->theirs;

@@ -20,7 +20,7 @@ const struct measurement_percentile measurement_percentiles[MEASUREMENT_PERCENTI
 };
 
 /* Units of the rate. */
-static const struct {
+static const struct unit {
 	const char *name;
 	double bytes;
 } units[] = {
@@ -66,14 +66,28 @@ double measurement_wanted(
 	       (measure->bidirectional ? 2 : 1);
 }
 
+bool measurement_counts_operations(const struct options *options)
+{
+	return options->operation->atomic && options->measure.unit == UNIT_AUTO;
+}
+
+static const struct unit *unit_of(const struct options *options)
+{
+	static const struct unit thousands = {"kops/s", 1e3 * TEST_ATOMIC_SIZE};
+
+	if (measurement_counts_operations(options))
+		return &thousands;
+	return &units[options->measure.unit == UNIT_AUTO ? UNIT_MB : options->measure.unit];
+}
+
 double measurement_in_unit(const struct options *options, double bytes_per_second)
 {
-	return bytes_per_second / units[options->measure.unit].bytes;
+	return bytes_per_second / unit_of(options)->bytes;
 }
 
 const char *measurement_unit(const struct options *options)
 {
-	return units[options->measure.unit].name;
+	return unit_of(options)->name;
 }
 
 void measurement_rate_text(

@@ -71,6 +71,9 @@ double measurement_rate(const struct measured *measured);
 double measurement_wanted(
 	const struct options *options, const struct facts *ours, const struct facts *theirs);
 
+/* True if the unit of rates is operations: for atomic operations, unless --unit is given. */
+bool measurement_counts_operations(const struct options *options);
+
 /* A rate as a number of the requested unit, and the unit's name. */
 double measurement_in_unit(const struct options *options, double bytes_per_second);
 const char *measurement_unit(const struct options *options);

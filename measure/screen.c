@@ -175,22 +175,31 @@ void screen_print_head(const struct measurement *measurement)
 		output_line(&measurement->output, "%s", line);
 }
 
-void screen_print_result(const struct measurement *measurement, const struct measured *measured)
+/* With --histogram. */
+static void print_bars(const struct measurement *measurement, const struct histogram *latency)
 {
 	const struct output *output = &measurement->output;
-	const struct options *options = measurement->options;
 	unsigned int columns = screen_columns(output), width = output_columns(output);
 	char line[TABLE_LINE];
 	size_t bar = 0;
 
-	for (unsigned int i = 0; table_row(line, options, columns, measured, i); i++)
-		output_line(output, "%s", line);
-	if (!options->measure.histogram)
+	if (!measurement->options->measure.histogram)
 		return;
 	table_bars_head(line);
 	output_line(output, "%s", line);
-	while (table_bar(line, width > columns ? width : columns, measured->latency, &bar))
+	while (table_bar(line, width > columns ? width : columns, latency, &bar))
 		output_line(output, "%s", line);
+}
+
+void screen_print_result(const struct measurement *measurement, const struct measured *measured)
+{
+	const struct output *output = &measurement->output;
+	char line[TABLE_LINE];
+
+	for (unsigned int i = 0;
+		table_row(line, measurement->options, screen_columns(output), measured, i); i++)
+		output_line(output, "%s", line);
+	print_bars(measurement, measured->latency);
 }
 
 /*
@@ -271,42 +280,72 @@ static void put_progress(char text[64], const struct test_parameters *parameters
 			(double)parameters->milliseconds / 1000);
 }
 
-void screen_show_running(struct screen_test *test, uint64_t now)
+/* The result of the running test so far. Returns false if there is none. */
+static bool result_so_far(const struct screen_test *test, uint64_t now, struct measured *measured)
 {
 	const struct measurement *measurement = test->measurement;
 	struct test_shared *shared = (struct test_shared *)&measurement->threads.shared;
-	const struct histogram *latency = &measurement->latency;
-	struct measured measured = {.parameters = *test->parameters};
-	char line[TABLE_LINE], progress[64], size[TABLE_SIZE];
-	struct intervals intervals;
+	struct intervals intervals = test_shared_intervals(shared);
+
+	*measured = (struct measured){
+		.parameters = *test->parameters,
+		.ours =
+			{
+				.nanoseconds = now - shared->start,
+				.bytes = intervals.until_last,
+				.operations = intervals.until_last / test->parameters->size,
+				.worst = intervals.worst,
+				.best = intervals.best,
+			},
+	};
+	if (!measurement->options->measure.latency)
+		return true;
+	measured->latency = &measurement->latency;
+	measured->ours.operations = measurement->latency.count;
+	return measurement->latency.count > 0;
+}
+
+/* Formats the row of a result so far. */
+static void put_running_row(
+	char line[TABLE_LINE], const struct screen_test *test, const struct measured *measured)
+{
+	const struct measurement *measurement = test->measurement;
+	char progress[64];
+
+	put_progress(
+		progress, test->parameters, measured->ours.nanoseconds, measured->ours.operations);
+	table_running_row(line, measurement->options, screen_columns(&measurement->output),
+		measured, progress);
+}
+
+void screen_show_running(struct screen_test *test, uint64_t now)
+{
+	const struct measurement *measurement = test->measurement;
+	char line[TABLE_LINE], size[TABLE_SIZE];
+	struct measured measured;
 
 	if (measurement->options->quiet || measurement->options->json || now < test->next ||
 		!isatty(STDERR_FILENO))
 		return;
 	test->next = now + RUNNING_NS;
-	if (test->phase) {
+	if (test->phase)
 		snprintf(line, sizeof(line), "%4s  %s", table_size(size, test->parameters->size),
 			test->phase);
-		output_progress(&measurement->output, line);
+	else if (result_so_far(test, now, &measured))
+		put_running_row(line, test, &measured);
+	else
 		return;
-	}
-	intervals = test_shared_intervals(shared);
-	measured.ours = (struct test_result){
-		.nanoseconds = now - shared->start,
-		.bytes = intervals.until_last,
-		.operations = intervals.until_last / test->parameters->size,
-		.worst = intervals.worst,
-		.best = intervals.best,
-	};
-	if (measurement->options->measure.latency) {
-		measured.latency = latency;
-		measured.ours.operations = latency->count;
-		if (latency->count == 0)
-			return;
-	}
-	put_progress(
-		progress, test->parameters, measured.ours.nanoseconds, measured.ours.operations);
-	table_running_row(line, measurement->options, screen_columns(&measurement->output),
-		&measured, progress);
 	output_progress(&measurement->output, line);
+}
+
+void screen_print_interrupted(const struct screen_test *test, uint64_t now)
+{
+	struct measured measured;
+	char line[TABLE_LINE];
+
+	if (test->phase || !result_so_far(test, now, &measured) || measured.ours.operations == 0)
+		return;
+	put_running_row(line, test, &measured);
+	output_line(&test->measurement->output, "%s", line);
+	print_bars(test->measurement, measured.latency);
 }

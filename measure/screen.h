@@ -43,4 +43,7 @@ struct screen_test {
 /* Shows the row of the running test, if standard error is a terminal and it is time to. */
 void screen_show_running(struct screen_test *test, uint64_t now);
 
+/* Prints the row of a test that was interrupted, unless nothing was measured. */
+void screen_print_interrupted(const struct screen_test *test, uint64_t now);
+
 #endif

@@ -24,8 +24,7 @@ struct column {
 	const char *name, *unit; /* unit NULL: that of rates */
 	void (*put)(char cell[TABLE_CELL], const struct row *row);
 	unsigned int percentile;
-	bool both;  /* only if both ends initiate operations */
-	bool lossy; /* only if operations may be lost */
+	enum { ALWAYS, BY_BOTH, LOSSY, BYTES, OPERATIONS } only; /* if what is_shown() says */
 };
 
 #define RANK_VERBOSE 5
@@ -95,12 +94,19 @@ static void put_messages(char cell[TABLE_CELL], const struct row *row)
 	snprintf(cell, TABLE_CELL, "%.0f", measurement_operations(row->result));
 }
 
-/* Small operations need many CPU seconds per GB, so the fraction is omitted. */
+/*
+ * CPU seconds per GB, or microseconds per atomic operation. Small operations need many seconds per GB, so
+ * the fraction is omitted. The row of the other direction would repeat the number, which is about both.
+ */
 static void put_cpu(char cell[TABLE_CELL], const struct row *row, const struct test_result *end)
 {
-	double seconds = measurement_cpu_per_gb(row->measured, end);
+	double amount = measurement_cpu_per_gb(row->measured, end);
 
-	put_decimal(cell, seconds, seconds < 1000 ? 2 : 0, 2);
+	if (measurement_counts_operations(row->options))
+		amount *= TEST_ATOMIC_SIZE / 1e3;
+	*cell = '\0';
+	if (row->result == &row->measured->ours)
+		put_decimal(cell, amount, amount < 1000 ? 2 : 0, 2);
 }
 
 static void put_our_cpu(char cell[TABLE_CELL], const struct row *row)
@@ -125,6 +131,17 @@ static void put_lost(char cell[TABLE_CELL], const struct row *row)
 		snprintf(cell, TABLE_CELL, "-");
 	else
 		snprintf(cell, TABLE_CELL, "%" PRIu64, row->result->lost);
+}
+
+static void put_lost_part(char cell[TABLE_CELL], const struct row *row)
+{
+	const struct test_result *result = row->result;
+	uint64_t sent = result->operations + result->lost;
+
+	if (row->running || sent == 0)
+		snprintf(cell, TABLE_CELL, "-");
+	else
+		put_decimal(cell, 100 * (double)result->lost / (double)sent, 2, 2);
 }
 
 static void put_depth(char cell[TABLE_CELL], const struct row *row)
@@ -165,14 +182,17 @@ static void put_maximum(char cell[TABLE_CELL], const struct row *row)
 /* With --verbose and --bidirectional, 80 columns of text. */
 static const struct column bandwidth_columns[] = {
 	{4, 0, "size", "B", .put = put_size},
-	{7, 0, "by", "", .put = put_initiator, .both = true},
+	{7, 0, "by", "", .put = put_initiator, .only = BY_BOTH},
 	{9, 0, "average", NULL, .put = put_average},
-	{10, 0, "lost", "ops", .put = put_lost, .lossy = true},
+	{8, 0, "lost", "%", .put = put_lost_part, .only = LOSSY},
 	{9, 1, "worst", NULL, .put = put_worst},
 	{9, 1, "best", NULL, .put = put_best},
-	{9, 2, "messages", "1/s", .put = put_messages},
-	{10, 3, "this host", "CPU s/GB", .put = put_our_cpu},
-	{9, 3, "other", "CPU s/GB", .put = put_their_cpu},
+	{9, 2, "messages", "1/s", .put = put_messages, .only = BYTES},
+	{10, 3, "this host", "CPU s/GB", .put = put_our_cpu, .only = BYTES},
+	{9, 3, "other", "CPU s/GB", .put = put_their_cpu, .only = BYTES},
+	{11, 3, "this host", "CPU us/op", .put = put_our_cpu, .only = OPERATIONS},
+	{11, 3, "other", "CPU us/op", .put = put_their_cpu, .only = OPERATIONS},
+	{10, 4, "lost", "ops", .put = put_lost, .only = LOSSY},
 	{8, RANK_VERBOSE, "total", "ops", .put = put_operations},
 	{6, RANK_VERBOSE, "depth", "ops", .put = put_depth},
 };
@@ -194,13 +214,28 @@ struct layout {
 	const struct column *columns;
 	size_t count;
 	unsigned int rank; /* of the last columns that are shown */
-	bool both, lossy;
+	const struct options *options;
 };
 
 static bool is_shown(const struct layout *layout, const struct column *column, unsigned int rank)
 {
-	return column->rank <= rank && (layout->both || !column->both) &&
-	       (layout->lossy || !column->lossy);
+	const struct options *options = layout->options;
+
+	if (column->rank > rank)
+		return false;
+	switch (column->only) {
+	case BY_BOTH:
+		return options->measure.bidirectional;
+	case LOSSY:
+		return options->measure.transport != TEST_RC;
+	case BYTES:
+		return !measurement_counts_operations(options);
+	case OPERATIONS:
+		return measurement_counts_operations(options);
+	case ALWAYS:
+		break;
+	}
+	return true;
 }
 
 static unsigned int width(const struct layout *layout, unsigned int rank)
@@ -221,8 +256,7 @@ static struct layout choose(
 		.columns = bandwidth_columns,
 		.count = sizeof(bandwidth_columns) / sizeof(bandwidth_columns[0]),
 		.rank = rank_max,
-		.both = options->measure.bidirectional,
-		.lossy = options->measure.transport != TEST_RC,
+		.options = options,
 	};
 
 	if (options->measure.latency) {

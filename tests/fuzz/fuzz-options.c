@@ -64,7 +64,7 @@ static void check_measure(const struct options *options)
 	fuzz_check(!options->depth || measure->signal_every <= options->depth);
 	if (measure->latency)
 		fuzz_check(measure->queue_pairs == 1 && !options->depth && measure->expect == 0 &&
-			   !measure->bidirectional && measure->unit == UNIT_MB);
+			   !measure->bidirectional && measure->unit == UNIT_AUTO);
 	else
 		fuzz_check(!measure->histogram);
 }

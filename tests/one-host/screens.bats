@@ -380,6 +380,26 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 }
 
 # bats test_tags=roce
+@test "screens: an interrupted measurement shows what was measured" {
+	start_server any
+	start_screen 80 bandwidth send --size 4K --warm-up 0 --duration 60 "$ADDRESS" "$PORT"
+	wait_line "$DIR/screen" '[0-9]  [0-9.]* of 60.0 s'
+	kill -INT "$CLIENT"
+	ends_with 130
+	tail -n 2 "$OUT" >"$DIR/end"
+	has "$DIR/end" '^  4K N .*[0-9] N of N s$'
+	has "$DIR/end" '^rdma-client: measurement with PEER failed: interrupted by a signal\.$'
+	start_screen 80 latency write --histogram --size 8 --iterations 10000000 "$ADDRESS" "$PORT"
+	wait_line "$DIR/screen" '[0-9]  [0-9]* of 10000000'
+	kill -INT "$CLIENT"
+	ends_with 130
+	has "$OUT" '^   8 N .* [0-9]* of 10000000$'
+	has "$OUT" '^latency up to  '
+	has "$OUT" '^ *N s .*#$'
+	stop_server
+}
+
+# bats test_tags=roce
 @test "screens: a server: its addresses, an exchange of messages, its totals and its state" {
 	start_server any
 	screen 80 0 write "$ADDRESS" "$PORT"

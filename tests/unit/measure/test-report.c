@@ -12,7 +12,7 @@ static struct histogram latency;
 
 static struct options options_of(enum rate_unit unit, bool of_latency)
 {
-	return (struct options){
+	return (struct options){.operation = &test_operations[TEST_WRITE],
 		.measure = {.bandwidth = !of_latency, .latency = of_latency, .unit = unit}};
 }
 

@@ -11,7 +11,8 @@ static struct histogram latency;
 
 static struct options options_of(enum rate_unit unit, bool of_latency, bool verbose)
 {
-	return (struct options){.verbose = verbose,
+	return (struct options){.operation = &test_operations[TEST_WRITE],
+		.verbose = verbose,
 		.measure = {.bandwidth = !of_latency, .latency = of_latency, .unit = unit}};
 }
 
@@ -96,13 +97,12 @@ static void a_bandwidth_test_has_a_row_per_direction(void **state)
 		/* CPU seconds per GB, counting both directions. */
 		{UNIT_MB, true, false,
 			{" 64K client   32.8     30.0     40.0        500      6.67     0.67",
-				" 64K server   16.4      0.000   20.0        250      6.67     "
-				"0.67"}},
+				" 64K server   16.4      0.000   20.0        250"}},
 		{UNIT_MB, true, true,
 			{" 64K client   32.8     30.0     40.0        500      6.67     0.67    "
 			 "1000    16",
-				" 64K server   16.4      0.000   20.0        250      6.67     "
-				"0.67     500    16"}},
+				" 64K server   16.4      0.000   20.0        250"
+				"                        500    16"}},
 	};
 
 	(void)state;
@@ -121,6 +121,60 @@ static void a_bandwidth_test_has_a_row_per_direction(void **state)
 		}
 		assert_int_equal(index, cases[i].rows[1] ? 2 : 1);
 	}
+}
+
+/* The table of these options, with the result of one size, equals these lines. */
+static void assert_table(
+	const struct options *options, const struct measured *measured, const char *const lines[3])
+{
+	char line[TABLE_LINE];
+
+	for (unsigned int i = 0; table_head(line, options, TABLE_COLUMNS, i); i++)
+		assert_string_equal(line, lines[i]);
+	assert_true(table_row(line, options, TABLE_COLUMNS, measured, 0));
+	assert_string_equal(line, lines[2]);
+}
+
+static void atomic_operations_are_counted(void **state)
+{
+	struct options options = options_of(UNIT_AUTO, false, false);
+	struct measured measured = {
+		.parameters = {.size = 8, .queue_pairs = 1, .depth = 16},
+		.ours = {.operations = 70000,
+			.bytes = 560000,
+			.nanoseconds = 2000000000,
+			.cpu_nanoseconds = 1400000000,
+			.worst = 272000,
+			.best = 288000},
+		.theirs = {.cpu_nanoseconds = 140000000},
+	};
+
+	(void)state;
+	options.operation = &test_operations[TEST_FETCH_ADD];
+	assert_table(&options, &measured,
+		(const char *const[]){"size  average    worst     best  this host      other",
+			"   B   kops/s   kops/s   kops/s  CPU us/op  CPU us/op",
+			"   8   35.0     34.0     36.0        20.00       2.00"});
+	options.measure.unit = UNIT_MB;
+	assert_table(&options, &measured,
+		(const char *const[]){"size  average    worst     best messages this host    other",
+			"   B     MB/s     MB/s     MB/s      1/s  CPU s/GB CPU s/GB",
+			"   8    0.280    0.272    0.288    35000   2500      250.00"});
+}
+
+static void losses_are_a_part_of_what_was_sent(void **state)
+{
+	struct options options = options_of(UNIT_AUTO, false, false);
+	struct measured measured = bandwidth;
+
+	(void)state;
+	options.measure.transport = TEST_UD;
+	measured.ours.lost = 250;
+	assert_table(&options, &measured,
+		(const char *const[]){
+			"size  average    lost    worst     best messages this host    other      lost",
+			"   B     MB/s       %     MB/s     MB/s      1/s  CPU s/GB CPU s/GB       ops",
+			" 64K   32.8     20.00   30.0     40.0        500     10.00     1.00       250"});
 }
 
 /* Small messages: low rates and high CPU times per GB still fit their columns. */
@@ -368,12 +422,11 @@ static void a_running_row_claims_nothing_that_is_unknown(void **state)
 	options.measure.transport = TEST_UD;
 	measured.ours.lost = 7;
 	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
-	assert_string_equal(
-		line, " 64K   32.8           -   30.0     40.0        500  0.7 of 2.0 s");
+	assert_string_equal(line, " 64K   32.8         -   30.0     40.0        500  0.7 of 2.0 s");
 	measured.ours.best = 20000000;
 	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
 	assert_string_equal(
-		line, " 64K   32.8           -        -        -      500  0.7 of 2.0 s");
+		line, " 64K   32.8         -        -        -      500  0.7 of 2.0 s");
 }
 
 /* The bar of the most frequent latencies reaches the last column, and others are in proportion. */
@@ -459,6 +512,8 @@ int main(void)
 		cmocka_unit_test(sizes_are_written_as_they_are_given),
 		cmocka_unit_test(headings_name_the_columns_and_their_units),
 		cmocka_unit_test(a_bandwidth_test_has_a_row_per_direction),
+		cmocka_unit_test(atomic_operations_are_counted),
+		cmocka_unit_test(losses_are_a_part_of_what_was_sent),
 		cmocka_unit_test(small_rates_have_enough_digits),
 		cmocka_unit_test(large_rates_keep_their_columns),
 		cmocka_unit_test(a_short_run_has_no_intervals),
