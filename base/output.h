@@ -138,8 +138,8 @@ void output_progress_note(const struct output *output, const char *line);
 void output_progress(const struct output *output, const char *line);
 
 /*
- * Erases the line of the terminal that the cursor is in: on Ctrl-C, a terminal shows ^C there, whether or
- * not it has a progress line.
+ * Erases the line of the terminal that the cursor is in: on Ctrl-C, a terminal shows ^C there,
+ * whether or not it has a progress line.
  */
 void output_erase_line(void);
 

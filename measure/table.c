@@ -95,8 +95,9 @@ static void put_messages(char cell[TABLE_CELL], const struct row *row)
 }
 
 /*
- * CPU seconds per GB, or microseconds per atomic operation. Small operations need many seconds per GB, so
- * the fraction is omitted. The row of the other direction would repeat the number, which is about both.
+ * CPU seconds per GB, or microseconds per atomic operation. Small operations need many seconds per
+ * GB, so the fraction is omitted. The row of the other direction would repeat the number, which is
+ * about both.
  */
 static void put_cpu(char cell[TABLE_CELL], const struct row *row, const struct test_result *end)
 {

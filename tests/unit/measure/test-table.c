@@ -425,8 +425,7 @@ static void a_running_row_claims_nothing_that_is_unknown(void **state)
 	assert_string_equal(line, " 64K   32.8         -   30.0     40.0        500  0.7 of 2.0 s");
 	measured.ours.best = 20000000;
 	table_running_row(line, &options, 80, &measured, "0.7 of 2.0 s");
-	assert_string_equal(
-		line, " 64K   32.8         -        -        -      500  0.7 of 2.0 s");
+	assert_string_equal(line, " 64K   32.8         -        -        -      500  0.7 of 2.0 s");
 }
 
 /* The bar of the most frequent latencies reaches the last column, and others are in proportion. */
