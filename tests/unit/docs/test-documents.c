@@ -124,7 +124,7 @@ static bool shows_diagnosis(const char *section, const struct explanation *row)
 	return cause && strstr(cause + strlen(start), end);
 }
 
-/* For example "Fact, this host: `rdma link`." */
+/* For example "Where: this host; look: `rdma link`." */
 static bool shows_side(const char *section, const struct explanation *row)
 {
 	char start[1024], end[1024], line[1200], *stop = NULL;
@@ -137,8 +137,8 @@ static bool shows_side(const char *section, const struct explanation *row)
 		stop = strstr(end, " look: ");
 	if (stop)
 		*stop = '\0';
-	snprintf(line, sizeof(line), "%s, %s%s%s%s.", row->guess ? "Guess" : "Fact", end,
-		row->command ? ": `" : "", row->command ? row->command : "",
+	snprintf(line, sizeof(line), "Where: %s%s%s%s%s.", end, row->guess ? " (inferred)" : "",
+		row->command ? "; look: `" : "", row->command ? row->command : "",
 		row->command ? "`" : "");
 	return strstr(section, line);
 }
