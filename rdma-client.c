@@ -341,6 +341,8 @@ static void report(struct client *client)
 	if (exchanged && client->disconnected)
 		output_step(&client->output, NULL, "disconnected.");
 	output_progress(&client->output, NULL);
+	if (exchanged)
+		connection_report_omitted(client->connection);
 	message = output_outcome(&client->output, &client->failure, client->peer, text);
 	if (exchanged) {
 		connection_report(

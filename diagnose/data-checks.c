@@ -12,6 +12,7 @@
 #include "diagnose/loss-limit.h"
 #include "diagnose/mtu-verdicts.h"
 #include "diagnose/rounds.h"
+#include "diagnose/slow-direction.h"
 #include "diagnose/transfer-progress.h"
 #include "host/link-speed.h"
 #include "host/path-loss.h"
@@ -28,8 +29,14 @@
 /* Upper bound of the reported rate, in bytes per second. */
 #define RATE_MAX 1e18
 
-/* Data is slow in one direction if the other is more than this many times faster. */
-#define LOPSIDED 4
+/*
+ * Bytes of a WRITE where one direction seems to be slow: a WRITE must not fill a tenth of a second
+ * by itself.
+ */
+#define CONFIRMING_SIZE 65536
+
+/* How often each direction is then measured again. */
+#define CONFIRMATIONS 2
 
 /*
  * Bytes of a WRITE that should not overflow any queue: a few packets. If this many bytes arrive
@@ -214,43 +221,50 @@ static void assess_bandwidth(struct diagnosis *diagnosis, double there, double b
 	shorten_rates(diagnosis);
 }
 
-/* Returns the milliseconds in which the WRITEs in flight arrive at this rate; 0 if unknown. */
-static int64_t drain_time(uint64_t rate)
+/* Returns the milliseconds in which WRITEs of this size arrive that are in flight; 0 if unknown. */
+static int64_t drain_time(uint64_t rate, uint32_t size)
 {
-	uint64_t flight = UINT64_C(1000) * TEST_DIAGNOSIS_DEPTH * BANDWIDTH_SIZE;
+	uint64_t flight = UINT64_C(1000) * TEST_DIAGNOSIS_DEPTH * size;
 
 	if (rate == 0)
 		return 0;
 	return rate > flight / COMMAND_MS ? (int64_t)(flight / rate) : COMMAND_MS;
 }
 
-/*
- * Measures WRITEs in one direction. *rate is in bytes per second; before, it is that of the last
- * measurement, 0 if there was none.
- */
-static int try_bandwidth(struct diagnosis *diagnosis, enum test_direction direction, uint64_t *rate)
+/* The rate in one direction, in bytes per second. */
+static uint64_t *rate_of(struct diagnosis *diagnosis, enum test_direction direction)
 {
-	static const struct test_parameters usual = {
+	return direction == TEST_CLIENT ? &diagnosis->rate_there : &diagnosis->rate_back;
+}
+
+/* Measures WRITEs of this size in one direction. The rate is the highest that was measured. */
+static int try_bandwidth(struct diagnosis *diagnosis, enum test_direction direction, uint32_t size,
+	struct test_result *result)
+{
+	const struct test_parameters parameters = {
+		.direction = direction,
 		.operation = &test_operations[TEST_WRITE],
-		.size = BANDWIDTH_SIZE,
+		.size = size,
 		.queue_pairs = 1,
 		.depth = TEST_DIAGNOSIS_DEPTH,
 		.slots = 1,
 		.milliseconds = BANDWIDTH_MS,
 	};
-	struct test_parameters parameters = usual;
+	uint64_t *rate = rate_of(diagnosis, direction);
 	struct test_result ours = {0}, theirs = {0};
-	const struct test_result *result = direction == TEST_CLIENT ? &ours : &theirs;
 	double measured;
 
-	parameters.direction = direction;
-	if (run_test(diagnosis, &parameters, drain_time(*rate), &ours, &theirs))
+	if (run_test(diagnosis, &parameters, drain_time(*rate, size), &ours, &theirs))
 		return test_failed(diagnosis, CHECK_BANDWIDTH,
 			direction == TEST_CLIENT ? "client WRITEs" : "server WRITEs");
+	*result = direction == TEST_CLIENT ? ours : theirs;
 	diagnosis->moved += result->bytes;
 	/* The server is not trusted: it may report any result. */
 	measured = measurement_rate_of(result);
-	*rate = (uint64_t)(measured < RATE_MAX ? measured : RATE_MAX);
+	if (measured > RATE_MAX)
+		measured = RATE_MAX;
+	if ((uint64_t)measured > *rate)
+		*rate = (uint64_t)measured;
 	return 0;
 }
 
@@ -279,16 +293,6 @@ static int read_counters(struct diagnosis *diagnosis, enum check check)
 		return check_control_failed(diagnosis, check);
 	counters_difference(&diagnosis->their_counters, &after, &diagnosis->counted_there);
 	return 0;
-}
-
-/* The direction in which data is several times slower, or IMPAIRED_SPEED for neither. */
-static enum impairment slow_direction(const struct diagnosis *diagnosis)
-{
-	uint64_t there = diagnosis->rate_there, back = diagnosis->rate_back;
-
-	if (there < back / LOPSIDED)
-		return IMPAIRED_SLOW_TO;
-	return back < there / LOPSIDED ? IMPAIRED_SLOW_FROM : IMPAIRED_SPEED;
 }
 
 /*
@@ -333,39 +337,43 @@ static int loses_at_any_time(struct diagnosis *diagnosis, enum test_direction di
 	return 0;
 }
 
-/* Returns the higher or the lower of two rates. */
-static uint64_t settle(uint64_t one, uint64_t other, bool higher)
+/* Measures the direction that seems to be slow, and then the other one. */
+static int confirm(
+	struct diagnosis *diagnosis, enum test_direction slow, struct slow_direction *seen)
 {
-	return (one > other) == higher ? one : other;
+	enum test_direction other = slow == TEST_CLIENT ? TEST_SERVER : TEST_CLIENT;
+	struct test_result result;
+
+	if (try_bandwidth(diagnosis, slow, CONFIRMING_SIZE, &result))
+		return -1;
+	slow_direction_add(seen, true, &result);
+	if (try_bandwidth(diagnosis, other, CONFIRMING_SIZE, &result))
+		return -1;
+	slow_direction_add(seen, false, &result);
+	return 0;
 }
 
 /*
- * Measures both directions. If one is much slower, measures it again and takes the higher rate, and
- * then the faster one again and takes the lower rate: a host that was busy for a moment slowed down
- * whatever was measured then.
+ * Measures both directions. Sets *slow to the one that is slow at any time, or to IMPAIRED_SPEED.
+ * Losses, judged later, may have taken the time for more than one confirmation.
  */
-static int measure_both(struct diagnosis *diagnosis)
+static int measure_both(struct diagnosis *diagnosis, enum impairment *slow)
 {
-	uint64_t *there = &diagnosis->rate_there, *back = &diagnosis->rate_back, again;
-	enum test_direction direction;
-	enum impairment slow;
+	struct slow_direction seen = {0};
+	struct test_result result;
 
-	if (try_bandwidth(diagnosis, TEST_CLIENT, there) ||
-		try_bandwidth(diagnosis, TEST_SERVER, back))
+	if (try_bandwidth(diagnosis, TEST_CLIENT, BANDWIDTH_SIZE, &result) ||
+		try_bandwidth(diagnosis, TEST_SERVER, BANDWIDTH_SIZE, &result))
 		return -1;
-	for (int i = 0; i < 2; i++) {
-		slow = slow_direction(diagnosis);
-		/* Losses, judged later, may have taken the time for the second. */
-		if (slow == IMPAIRED_SPEED || (i > 0 && deadline_left(diagnosis->end) == 0))
-			return 0;
-		direction = (slow == IMPAIRED_SLOW_TO) == (i == 0) ? TEST_CLIENT : TEST_SERVER;
-		again = direction == TEST_CLIENT ? *there : *back;
-		if (try_bandwidth(diagnosis, direction, &again))
+	*slow = slow_direction_suspected(diagnosis->rate_there, diagnosis->rate_back);
+	for (int i = 0; i < CONFIRMATIONS && *slow != IMPAIRED_SPEED; i++) {
+		if (i > 0 && deadline_left(diagnosis->end) == 0)
+			break;
+		if (confirm(diagnosis, *slow == IMPAIRED_SLOW_TO ? TEST_CLIENT : TEST_SERVER,
+			    &seen))
 			return -1;
-		if (direction == TEST_CLIENT)
-			*there = settle(*there, again, i == 0);
-		else
-			*back = settle(*back, again, i == 0);
+		if (!slow_direction_holds(&seen))
+			*slow = IMPAIRED_SPEED;
 	}
 	return 0;
 }
@@ -375,9 +383,8 @@ int check_bandwidth(struct diagnosis *diagnosis)
 	enum impairment slow;
 	int lossy;
 
-	if (measure_both(diagnosis) || read_counters(diagnosis, CHECK_BANDWIDTH))
+	if (measure_both(diagnosis, &slow) || read_counters(diagnosis, CHECK_BANDWIDTH))
 		return -1;
-	slow = slow_direction(diagnosis);
 	if (slow == IMPAIRED_SPEED || is_one_port(diagnosis)) {
 		assess_bandwidth(diagnosis, (double)diagnosis->rate_there / 1e6,
 			(double)diagnosis->rate_back / 1e6);

@@ -135,6 +135,12 @@ bool connection_take_resumed(
 deadline_t connection_last_progress(struct connection *connection);
 
 /*
+ * Names the entries of a sent directory that were left out, which is the evidence for the outcome.
+ * Valid like connection_outcome(). Main thread.
+ */
+void connection_report_omitted(struct connection *connection);
+
+/*
  * Prints the result: a summary line for each stream longer than a message and, with json, a JSON
  * document on standard output. outcome is the failure, or not set, and message explains it, or is
  * NULL. Valid like connection_outcome(). Main thread.

@@ -464,14 +464,20 @@ static void print_omitted(const struct output *output, struct omitted *omitted)
 			units_format_count(more, count - OMITTED_SHOWN));
 }
 
-/* Names what one direction left out, and prints its summary unless no data moved. */
+void connection_report_omitted(struct connection *connection)
+{
+	const struct output *output = connection->settings->output;
+
+	print_omitted(output, source_skipped(connection->source));
+	print_omitted(output, source_unreadable(connection->source));
+}
+
+/* Prints the summary of one direction, unless no data moved. */
 static void print_summary(const struct output *output, const struct report *report, bool sent)
 {
 	const struct report_stream *stream = sent ? &report->sent : &report->received;
 	char text[TEXT_ESCAPED_SIZE(PATH_SHOWN_MAX) + 512];
 
-	print_omitted(output, stream->skipped);
-	print_omitted(output, stream->unreadable);
 	if (!stream->complete && stream->bytes == 0 && stream->from == 0)
 		return;
 	report_summary(text, sizeof(text) - 1, report, sent);

@@ -311,10 +311,11 @@ static void print_side(const struct comparison *comparison, const struct side *s
 	struct json_object *first = side->runs[0];
 	char line[4096];
 
-	snprintf(line, sizeof(line), "%c: %s, %zu run%s, from %s to %s (%s), version %s", letter,
-		side->file, side->count, side->count == 1 ? "" : "s",
+	snprintf(line, sizeof(line), "%c: %s, %zu run%s, from %s to %s (%s), version %s, %.20s",
+		letter, side->file, side->count, side->count == 1 ? "" : "s",
 		text_of(document_member(first, "here"), "device"), text_of(first, "host"),
-		text_of(document_member(first, "there"), "device"), text_of(first, "version"));
+		text_of(document_member(first, "there"), "device"), text_of(first, "version"),
+		text_of(first, "time"));
 	screen_print_line(&comparison->output, line);
 }
 

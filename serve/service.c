@@ -217,9 +217,11 @@ static void abandon_clients(
 static void report(struct service *service, struct client *client, const struct failure *outcome)
 {
 	char text[OUTPUT_FAILURE_SIZE];
-	const char *message = client_log_failure(
-		&service->log, outcome, connection_peer(client->connection), text, deadline_now());
+	const char *message;
 
+	connection_report_omitted(client->connection);
+	message = client_log_failure(
+		&service->log, outcome, connection_peer(client->connection), text, deadline_now());
 	connection_report(client->connection, outcome, message, service->options->json);
 }
 

@@ -25,7 +25,8 @@ static void write_file(unsigned int index, const char *text)
 
 #define HEAD(command, mode, asked) \
 	"{\"schema\":5,\"program\":\"rdma-client\",\"version\":\"0.2.0\",\"command\":\"" command \
-	"\",\"message\":null,\"mode\":\"" mode "\",\"host\":\"10.77.0.1\",\"asked\":{" asked \
+	"\",\"time\":\"2026-11-28T06:40:01Z\",\"message\":null,\"mode\":\"" mode \
+	"\",\"host\":\"10.77.0.1\",\"asked\":{" asked \
 	"},\"here\":{\"device\":\"rxe0\"},\"there\":{\"device\":\"mlx5_0\"},\"results\":["
 #define TAIL "]}\n"
 #define RATE(size, rate, worst, best) \
@@ -62,8 +63,10 @@ static void bandwidths_are_compared_by_their_intervals(void **state)
 	assert_string_equal(printed.error, "");
 	assert_string_equal(printed.out,
 		"WRITE bandwidth\n"
-		"A: a.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
-		"B: b.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
+		"A: a.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0,\n"
+		"  2026-11-28T06:40:01Z\n"
+		"B: b.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0,\n"
+		"  2026-11-28T06:40:01Z\n"
 		"different options: threads 1 and 2\n"
 		"size         A  A worst   A best         B  B worst   B best     B/A\n"
 		"          MB/s     MB/s     MB/s      MB/s     MB/s     MB/s\n"
@@ -86,8 +89,10 @@ static void latencies_are_compared_by_their_percentiles(void **state)
 	run(print, NULL);
 	assert_string_equal(printed.out,
 		"READ latency\n"
-		"A: a.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
-		"B: b.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0\n"
+		"A: a.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0,\n"
+		"  2026-11-28T06:40:01Z\n"
+		"B: b.json, 1 run, from rxe0 to 10.77.0.1 (mlx5_0), version 0.2.0,\n"
+		"  2026-11-28T06:40:01Z\n"
 		"size         A   A best  A worst         B   B best  B worst     B/A\n"
 		"            us       us       us        us       us       us\n"
 		"   8      7.30     7.00     7.50      8.03     7.60     8.50   1.100  slower\n"
