@@ -24,6 +24,7 @@ valid() {
 	jq -c '.inventory, .checks[].documents[] | select(.schema)' "$DIR/report.json" >"$DIR/documents"
 }
 
+# bats test_tags=slow
 @test "prove: every check passes, both hosts are described, and nothing is left behind" {
 	start_shell
 	(prove --ssh tests/two-hosts/far-shell host1 >"$OUT" 2>"$ERR") || fail "$(cat "$OUT" "$ERR")"
