@@ -16,7 +16,8 @@
 
 /* Names are the paths, with '_' instead of '.'. */
 static const char *const bandwidth_columns[] = {"size_bytes", "bytes_per_second", "threads",
-	"queue_pairs", "depth", "poll", OF_END("here"), OF_END("there"), NULL};
+	"queue_pairs", "depth", "poll", OF_END("here"), OF_END("there"), "here.lost_operations",
+	"there.lost_operations", NULL};
 
 static const char *const latency_columns[] = {"size_bytes", "poll", "here.operations",
 	"latency_ns.minimum", "latency_ns.median", "latency_ns.p90", "latency_ns.p99",

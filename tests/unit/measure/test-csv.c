@@ -36,17 +36,24 @@ static void a_bandwidth_test_has_the_values_of_both_ends(void **state)
 		"here_operations_per_second,here_cpu_seconds_per_gb,"
 		"there_operations,there_seconds,there_bytes_per_second,"
 		"there_worst_interval_bytes_per_second,there_best_interval_bytes_per_second,"
-		"there_operations_per_second,there_cpu_seconds_per_gb");
+		"there_operations_per_second,there_cpu_seconds_per_gb,"
+		"here_lost_operations,there_lost_operations");
 	assert_row(&measured,
 		"65536,32768000,3,2,16,spin,"
 		"1000,2.000000000,32768000,30000000,40000000,500.000000000,10.000000000,"
-		"0,0.000000000,,,,,1.000000000");
+		"0,0.000000000,,,,,1.000000000,,");
 	measured.parameters.direction = TEST_BOTH;
 	measured.theirs = measured.ours;
 	assert_row(&measured,
 		"65536,65536000,3,2,16,spin,"
 		"1000,2.000000000,32768000,30000000,40000000,500.000000000,5.000000000,"
-		"1000,2.000000000,32768000,30000000,40000000,500.000000000,5.000000000");
+		"1000,2.000000000,32768000,30000000,40000000,500.000000000,5.000000000,,");
+	measured.parameters.transport = TEST_UD;
+	measured.ours.lost = 7;
+	assert_row(&measured,
+		"65536,65536000,3,2,16,spin,"
+		"1000,2.000000000,32768000,30000000,40000000,500.000000000,5.000000000,"
+		"1000,2.000000000,32768000,30000000,40000000,500.000000000,5.000000000,7,0");
 }
 
 static void a_latency_test_has_percentiles(void **state)
