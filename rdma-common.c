@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/signals.h"
 #include "base/worker.h"
+#include "cli/parse.h"
 #include "cli/startup.h"
 #include "exchange/internal.h"
 #include "rdma-common.h"
@@ -355,15 +355,6 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 
 /* Settings. */
 
-/* True if the user sends a folder or several files. */
-static bool sends_tree(const struct options *options)
-{
-	struct stat status;
-
-	return options->input_count > 1 ||
-	       (options->input && stat(options->input, &status) == 0 && S_ISDIR(status.st_mode));
-}
-
 /* True if the user's output can be a folder or several files. */
 static bool takes_tree(const struct options *options)
 {
@@ -378,7 +369,7 @@ static uint8_t plans_of(const struct options *options)
 			 (options->input ? HELLO_SENDS_FILE : 0) |
 			 (options->output || options->discard ? HELLO_TAKES_FILE : 0) |
 			 (options->output ? HELLO_WANTS_DATA : 0) |
-			 (sends_tree(options) ? HELLO_SENDS_TREE : 0) |
+			 (options_send_tree(options) ? HELLO_SENDS_TREE : 0) |
 			 (takes_tree(options) ? HELLO_TAKES_TREE : 0));
 }
 

@@ -595,11 +595,12 @@ static bool is_stream(const char *path)
 			       (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)));
 }
 
-static bool is_directory(const char *path)
+bool options_send_tree(const struct options *options)
 {
 	struct stat status;
 
-	return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	return options->input_count > 1 ||
+	       (options->input && stat(options->input, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
 /* Rejects exchange options that are valid alone but not together. */
@@ -620,8 +621,7 @@ static enum options_result check_exchange(struct options *options)
 			options->chunk);
 	if (options->excluded_count > 0 && !options->input)
 		return options_wrong(options, "--exclude needs --input");
-	if (options->excluded_count > 0 && options->input_count == 1 &&
-		!is_directory(options->input))
+	if (options->excluded_count > 0 && !options_send_tree(options))
 		return options_wrong(
 			options, "--exclude cannot be combined with a single file to send");
 	if (options->message && options->input)

@@ -16,4 +16,7 @@ enum options_result parse_command_line(
 /* Frees what parse_command_line() has allocated; options must not be used afterwards. */
 void options_free(struct options *options);
 
+/* True if a directory or several files are sent. Looks at the input. Any thread. */
+bool options_send_tree(const struct options *options);
+
 #endif

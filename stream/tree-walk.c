@@ -104,13 +104,8 @@ void tree_walk_free(struct tree_walk *walk)
 
 void tree_walk_begin(struct tree_walk *walk, const char *path, const char *shown)
 {
-	size_t length;
-
 	walk->root = path;
 	snprintf(walk->path, sizeof(walk->path), "%s", shown);
-	length = strlen(walk->path);
-	while (length > 1 && walk->path[length - 1] == '/')
-		walk->path[--length] = '\0';
 }
 
 void tree_walk_exclude(struct tree_walk *walk, const char *const *patterns, unsigned int count)

@@ -524,11 +524,15 @@ direct_transfers() {
 }
 
 @test "--direct is refused where it cannot work" {
+	local excluded
 	mkdir "$DIR/folder" "$DIR/store"
 	make_file "$DIR/folder/a" 10
 	start_server --input "$DIR/folder/a" --output "$DIR/store/" any
-	expect 1 client --direct --input "$DIR/folder" write "$ADDRESS" "$PORT"
-	has "$ERR" 'cannot read .*/folder: --direct needs a single regular file'
+	for excluded in '' '--exclude=*.o'; do
+		# shellcheck disable=SC2086 # none or one word
+		expect 1 client --direct $excluded --input "$DIR/folder" write "$ADDRESS" "$PORT"
+		has "$ERR" 'cannot read .*/folder: --direct needs a single regular file'
+	done
 	expect 1 client --direct --output /dev/null write "$ADDRESS" "$PORT"
 	has "$ERR" '--direct needs a regular file'
 }

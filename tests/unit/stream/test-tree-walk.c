@@ -93,7 +93,7 @@ static void entries_are_in_order(void **state)
 	assert_int_equal(walk_all("t", 0), 0);
 	assert_string_equal(
 		text, "+t ft/.c ft/a +t/b ft/b/10 ft/b/2 -t/b ft/b- +t/empty -t/empty lt/link -t");
-	assert_int_equal(walk_all("t/b///", 2), 0);
+	assert_int_equal(walk_all("t/b", 2), 0);
 	assert_string_equal(text, "+b fb/10 fb/2 -b");
 	assert_int_equal(walk_all("t/link", 2), 0);
 	assert_string_equal(text, "+link flink/10 flink/2 -link");
