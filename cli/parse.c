@@ -565,7 +565,8 @@ static enum options_result report_foreign(
 	char choices[CHOICES_SIZE] = "", list[CHOICES_SIZE];
 
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
-		if (row->commands >> id & 1 && cli_commands[id].names)
+		if (row->commands >> id & 1 && cli_commands[id].names &&
+			cli_commands[id].program == cli_commands[options->command].program)
 			add_choice(choices, cli_commands[id].names);
 	if (!*choices)
 		return options_wrong(options, "%s does not accept --%s", command, row->name);

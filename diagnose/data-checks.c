@@ -203,6 +203,8 @@ static void shorten_rates(struct diagnosis *diagnosis)
 	if (strstr(list->checks[CHECK_BANDWIDTH].text, "(software RDMA"))
 		check_list_shorten(list, CHECK_BANDWIDTH, RATES " (software RDMA)", there, back);
 	check_list_shorten(list, CHECK_BANDWIDTH, RATES, there, back);
+	check_list_shorten(
+		list, CHECK_BANDWIDTH, "%.1f MB/s to it, %.1f MB/s from it", there, back);
 	check_list_shorten(list, CHECK_BANDWIDTH, "%s",
 		rounds_format_rates(text, diagnosis->rate_there, diagnosis->rate_back));
 }

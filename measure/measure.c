@@ -268,26 +268,36 @@ static int check_expectation(struct measurement *measurement)
 		link_rate(theirs));
 }
 
-static int measure_all(struct measurement *measurement)
+/* Measures all sizes. */
+static int measure_sizes(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;
 	struct measured measured;
 	struct test_parameters parameters;
 
+	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
+		parameters_choose(measurement, size, &parameters);
+		parameters.wait = measurement->wait;
+		if (warm_up(measurement, &parameters) ||
+			run(measurement, &parameters, NULL, &measured)) {
+			if (measurement->threads.failure.kind == FAILURE_INTERRUPTED)
+				screen_print_best(measurement);
+			return -1;
+		}
+		show(measurement, &measured);
+	}
+	return 0;
+}
+
+static int measure_all(struct measurement *measurement)
+{
 	if (prepare(measurement) || support_check(measurement) || check_expectation(measurement))
 		return -1;
 	if (choose_wait(measurement))
 		return -1;
 	show_head(measurement);
-	for (uint64_t size = measure->smallest; size <= measure->largest; size *= 2) {
-		parameters_choose(measurement, size, &parameters);
-		parameters.wait = measurement->wait;
-		if (warm_up(measurement, &parameters) ||
-			run(measurement, &parameters, NULL, &measured))
-			return -1;
-		show(measurement, &measured);
-	}
-	return count(measurement) || check_result(measurement) ? -1 : 0;
+	return measure_sizes(measurement) || count(measurement) || check_result(measurement) ? -1
+											     : 0;
 }
 
 /* Prints the error and, with --json, the document. */

@@ -254,6 +254,8 @@ void screen_print_best(const struct measurement *measurement)
 	const struct options *options = measurement->options;
 	char size[TABLE_SIZE], rate[40];
 
+	if (measurement->best_size == 0)
+		return;
 	if (options->measure.latency) {
 		output_line(&measurement->output, "best median: %.2f us at size %s%s",
 			(double)measurement->lowest / 1000,
@@ -267,13 +269,15 @@ void screen_print_best(const struct measurement *measurement)
 		table_size(size, measurement->best_size));
 }
 
-/* How far the test is: seconds or operations. */
+/* How far the test is: seconds or operations. What is in flight at its end may take longer. */
 static void put_progress(char text[64], const struct test_parameters *parameters,
 	uint64_t nanoseconds, uint64_t operations)
 {
 	uint64_t total = (uint64_t)parameters->operations * parameters->queue_pairs;
 
-	if (total)
+	if (!total && nanoseconds / 1000000 > parameters->milliseconds)
+		snprintf(text, 64, "finishing");
+	else if (total)
 		snprintf(text, 64, "%" PRIu64 " of %" PRIu64, operations, total);
 	else
 		snprintf(text, 64, "%.1f of %.1f s", (double)nanoseconds / 1e9,

@@ -29,7 +29,7 @@ void screen_print_result(const struct measurement *measurement, const struct mea
 /* Prints the counters of both ports, which have become increases. */
 void screen_print_counters(const struct measurement *measurement);
 
-/* Prints the best result of all sizes. */
+/* Prints the best result of all sizes, if there is one. */
 void screen_print_best(const struct measurement *measurement);
 
 /* A test that is running. */

@@ -277,6 +277,7 @@ static void begin_test(
 	}
 	pthread_mutex_lock(&session->lock);
 	session->running = parameters;
+	session_tests_begin(&session->tests, &parameters);
 	pthread_mutex_unlock(&session->lock);
 	test_run_begin(&session->test, &parameters, idle_timeout(session));
 }

@@ -17,6 +17,15 @@ static double rate_of(const struct test_result *result)
 	return result->nanoseconds ? (double)result->bytes * 1e9 / (double)result->nanoseconds : 0;
 }
 
+void session_tests_begin(struct session_tests *tests, const struct test_parameters *parameters)
+{
+	if (tests->last.size == 0) {
+		tests->last = *parameters;
+		tests->smallest = tests->largest = parameters->size;
+	}
+	tests->unfinished = true;
+}
+
 void session_tests_add(struct session_tests *tests, const struct test_parameters *parameters,
 	const struct test_result *ours, const struct test_result *theirs)
 {
@@ -27,6 +36,7 @@ void session_tests_add(struct session_tests *tests, const struct test_parameters
 	if (parameters->size > tests->largest)
 		tests->largest = parameters->size;
 	tests->last = *parameters;
+	tests->unfinished = false;
 	tests->bytes = sum(tests->bytes, sum(ours->bytes, theirs->bytes));
 	tests->wrong = sum(tests->wrong, sum(ours->wrong, theirs->wrong));
 	if (rate > tests->best)
@@ -80,6 +90,8 @@ void session_tests_text(
 	if (tests->wrong > 0)
 		text_append(text, SESSION_TESTS_TEXT, ", %s with wrong data",
 			units_format_count(number, tests->wrong));
-	if (*text == '\0')
-		text_append(text, SESSION_TESTS_TEXT, "no result");
+	if (tests->bytes == 0)
+		text_append(text, SESSION_TESTS_TEXT, "%sno result", *text ? ", " : "");
+	else if (tests->unfinished)
+		text_append(text, SESSION_TESTS_TEXT, "; the last test was interrupted");
 }

@@ -14,6 +14,14 @@ void tree_progress_plan(struct tree_progress *progress, uint64_t total, uint64_t
 	pthread_mutex_unlock(&progress->lock);
 }
 
+/* Forgets every second mark, but not the last. */
+static void forget_half(struct tree_progress *progress)
+{
+	for (unsigned int i = 0; i < TREE_MARKS / 2; i++)
+		progress->marks[i] = progress->marks[2 * i + 1];
+	progress->count = TREE_MARKS / 2;
+}
+
 void tree_progress_count(
 	struct tree_progress *progress, const char *path, uint64_t size, uint64_t at)
 {
@@ -26,9 +34,10 @@ void tree_progress_count(
 	if (length >= PROGRESS_NAME_SIZE)
 		path += length - PROGRESS_NAME_SIZE + 1;
 	pthread_mutex_lock(&progress->lock);
-	last = progress->count > 0 ? &progress->marks[progress->count - 1] : NULL;
-	progress->count += progress->count < TREE_MARKS;
-	mark = &progress->marks[progress->count - 1];
+	if (progress->count == TREE_MARKS)
+		forget_half(progress);
+	mark = &progress->marks[progress->count++];
+	last = progress->count > 1 ? mark - 1 : NULL;
 	mark->file = (last ? last->file : progress->state.file) + 1;
 	mark->bytes = (last ? last->bytes : progress->state.bytes) + size;
 	mark->at = at;

@@ -19,8 +19,10 @@ struct tree_state {
 	char name[PROGRESS_NAME_SIZE]; /* the end of the path of the last one: any bytes */
 };
 
-/* Files that are read, but that the transfer has not reached: the oldest ones and the last. */
-#define TREE_MARKS 8
+/*
+ * The most that are remembered of the files that are read, but that the transfer has not reached.
+ */
+#define TREE_MARKS 32
 
 struct tree_progress {
 	pthread_mutex_t lock;
@@ -50,8 +52,8 @@ void tree_progress_count(
 
 /*
  * Returns the state once this many bytes of the stream have moved; UINT64_MAX: with all begun.
- * Of many small files that are read ahead, not each is remembered, so an earlier one may be the
- * current one. `moved` never decreases.
+ * If more files than TREE_MARKS are read ahead, not each is remembered, so a slightly earlier one
+ * may be the current one. `moved` never decreases.
  */
 struct tree_state tree_progress_state(struct tree_progress *progress, uint64_t moved);
 

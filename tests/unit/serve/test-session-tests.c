@@ -60,7 +60,25 @@ static void a_client_that_sends_no_result(void **state)
 
 	(void)state;
 	session_tests_add(&tests, &parameters, &nothing, &nothing);
-	assert_text(&tests, "READ bandwidth, 100 B");
+	assert_text(&tests, "READ bandwidth, 100 B, no result");
+}
+
+static void a_client_that_leaves_during_a_test(void **state)
+{
+	struct test_parameters parameters = test_of(TEST_BANDWIDTH, false, 65536);
+	const struct test_result result = {
+		.operations = 10, .bytes = 1000000, .nanoseconds = 1000000000};
+	struct session_tests tests = {0};
+
+	(void)state;
+	session_tests_begin(&tests, &parameters);
+	assert_text(&tests, "WRITE bandwidth, 64K, no result");
+	session_tests_add(&tests, &parameters, &nothing, &result);
+	assert_text(&tests, "WRITE bandwidth, 64K, 1.0 MB, best rate 1.0 MB/s");
+	parameters.size = 1 << 20;
+	session_tests_begin(&tests, &parameters);
+	assert_text(&tests,
+		"WRITE bandwidth, 64K, 1.0 MB, best rate 1.0 MB/s; the last test was interrupted");
 }
 
 static void a_diagnosis_has_no_single_operation(void **state)
@@ -103,6 +121,7 @@ int main(void)
 		cmocka_unit_test(bandwidth_has_sizes_bytes_and_best_rate),
 		cmocka_unit_test(latency_has_the_best_median),
 		cmocka_unit_test(a_client_that_sends_no_result),
+		cmocka_unit_test(a_client_that_leaves_during_a_test),
 		cmocka_unit_test(a_diagnosis_has_no_single_operation),
 		cmocka_unit_test(wrong_data_and_impossible_claims),
 	};

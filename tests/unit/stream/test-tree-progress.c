@@ -23,33 +23,49 @@ static void counts_files(void **state)
 	assert_string_equal(now.name, "tree/link");
 }
 
-/*
- * Files that are read ahead have not moved. Only the oldest and the last of these are remembered.
- */
+/* Files that are read ahead have not moved. */
 static void counts_only_what_has_moved(void **state)
 {
-	static const struct {
-		uint64_t moved, file;
-	} cases[] = {{0, 0}, {100, 0}, {101, 1}, {350, 3}, {700, 6}, {701, 7}, {1999, 7}, {2000, 7},
-		{2001, 20}, {UINT64_MAX, 20}};
 	struct tree_progress progress = TREE_PROGRESS_INITIAL;
 	struct tree_state now;
 	char name[20];
 
 	(void)state;
-	for (uint64_t i = 1; i <= 20; i++) {
+	for (uint64_t i = 1; i <= TREE_MARKS; i++) {
 		snprintf(name, sizeof(name), "file-%d", (int)i);
 		tree_progress_count(&progress, name, 10, 100 * i);
 	}
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		now = tree_progress_state(&progress, cases[i].moved);
-		assert_int_equal(now.file, cases[i].file);
-		assert_int_equal(now.bytes, 10 * cases[i].file);
+	for (uint64_t moved = 0; moved <= 100 * (TREE_MARKS + 1); moved += 50) {
+		uint64_t file = moved < 101 ? 0 : (moved - 1) / 100;
+
+		now = tree_progress_state(&progress, moved);
+		assert_int_equal(now.file, file);
+		assert_int_equal(now.bytes, 10 * file);
 	}
-	assert_string_equal(now.name, "file-20");
-	tree_progress_count(&progress, "next", 10, 3000);
-	assert_int_equal(tree_progress_state(&progress, 3000).file, 20);
-	assert_int_equal(tree_progress_state(&progress, 3001).file, 21);
+	assert_string_equal(now.name, "file-32");
+	tree_progress_count(&progress, "next", 10, 4000);
+	assert_int_equal(tree_progress_state(&progress, 4000).file, TREE_MARKS);
+	assert_int_equal(tree_progress_state(&progress, 4001).file, TREE_MARKS + 1);
+}
+
+/* Of 1,000 small files that are read ahead, the one that moves is known well enough. */
+static void counts_many_files_that_are_read_ahead(void **state)
+{
+	struct tree_progress progress = TREE_PROGRESS_INITIAL;
+	struct tree_state now = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i <= 1000; i++)
+		tree_progress_count(&progress, "file", 10, 100 * i);
+	for (uint64_t file = 1; file <= 1000; file++) {
+		uint64_t before = now.file;
+
+		now = tree_progress_state(&progress, 100 * file + 1);
+		assert_in_range(now.file, before, file);
+		assert_in_range(file - now.file, 0, 64);
+		assert_int_equal(now.bytes, 10 * now.file);
+	}
+	assert_int_equal(now.file, 1000);
 }
 
 static void keeps_the_end_of_a_long_path(void **state)
@@ -77,6 +93,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_files),
 		cmocka_unit_test(counts_only_what_has_moved),
+		cmocka_unit_test(counts_many_files_that_are_read_ahead),
 		cmocka_unit_test(keeps_the_end_of_a_long_path),
 		cmocka_unit_test(needs_no_one_who_asks),
 	};
