@@ -14,12 +14,22 @@ void tree_progress_plan(struct tree_progress *progress, uint64_t total, uint64_t
 	pthread_mutex_unlock(&progress->lock);
 }
 
-/* Forgets every second mark, but not the last. */
+/* True if the file has a mark even if others follow. */
+static bool is_kept(const struct tree_progress *progress, uint64_t file)
+{
+	return (file >> progress->shift) << progress->shift == file;
+}
+
+/* Makes room for a mark: halves how many files have one. */
 static void forget_half(struct tree_progress *progress)
 {
-	for (unsigned int i = 0; i < TREE_MARKS / 2; i++)
-		progress->marks[i] = progress->marks[2 * i + 1];
-	progress->count = TREE_MARKS / 2;
+	unsigned int kept = 0;
+
+	progress->shift++;
+	for (unsigned int i = 0; i < progress->count; i++)
+		if (is_kept(progress, progress->marks[i].file))
+			progress->marks[kept++] = progress->marks[i];
+	progress->count = kept;
 }
 
 void tree_progress_count(
@@ -27,21 +37,24 @@ void tree_progress_count(
 {
 	size_t length = strlen(path);
 	const struct tree_mark *last;
-	struct tree_mark *mark;
+	struct tree_mark mark = {.at = at};
 
 	if (!progress)
 		return;
 	if (length >= PROGRESS_NAME_SIZE)
 		path += length - PROGRESS_NAME_SIZE + 1;
+	snprintf(mark.name, sizeof(mark.name), "%s", path);
 	pthread_mutex_lock(&progress->lock);
-	if (progress->count == TREE_MARKS)
+	if (progress->count == 0)
+		progress->shift = 0;
+	last = progress->count > 0 ? &progress->marks[progress->count - 1] : NULL;
+	mark.file = (last ? last->file : progress->state.file) + 1;
+	mark.bytes = (last ? last->bytes : progress->state.bytes) + size;
+	if (last && !is_kept(progress, last->file))
+		progress->count--;
+	else if (progress->count == TREE_MARKS)
 		forget_half(progress);
-	mark = &progress->marks[progress->count++];
-	last = progress->count > 1 ? mark - 1 : NULL;
-	mark->file = (last ? last->file : progress->state.file) + 1;
-	mark->bytes = (last ? last->bytes : progress->state.bytes) + size;
-	mark->at = at;
-	snprintf(mark->name, sizeof(mark->name), "%s", path);
+	progress->marks[progress->count++] = mark;
 	pthread_mutex_unlock(&progress->lock);
 }
 

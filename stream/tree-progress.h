@@ -33,6 +33,7 @@ struct tree_progress {
 		char name[PROGRESS_NAME_SIZE];
 	} marks[TREE_MARKS]; /* the oldest first */
 	unsigned int count;
+	unsigned int shift; /* only each 2^shift-th file, and the last, have a mark */
 };
 
 #define TREE_PROGRESS_INITIAL \
