@@ -1,8 +1,7 @@
 /*
  * What every JSON document of the programs begins with, whichever command prints it: the same
- * members in docs/report.schema.json, docs/measurement.schema.json, docs/diagnosis.schema.json and
- * docs/status.schema.json.
- * Any thread.
+ * members in docs/report.schema.json, docs/measurement.schema.json, docs/diagnosis.schema.json,
+ * docs/status.schema.json and docs/comparison.schema.json. Any thread.
  */
 #ifndef BASE_ENVELOPE_H
 #define BASE_ENVELOPE_H

@@ -374,7 +374,7 @@ const struct option_row option_rows[] = {
 		take_seconds, FIELD(interval), 1, DAY, "0.001 to 86400 seconds"},
 	{MEASUREMENTS, 0, "iterations", "N", "stop after N operations per queue pair", take_number,
 		FIELD(measure.iterations), 1, UINT32_MAX},
-	{SERVER | STATUS | CLIENT, 0, "json", NULL, "print JSON instead of text", take_flag,
+	{SERVER | STATUS | CLIENT | COMPARE, 0, "json", NULL, "print JSON instead of text", take_flag,
 		FIELD(json)},
 	{SERVER, 0, "max-clients", "N", "serve N clients at once; default 2048", take_number,
 		FIELD(max_clients), 1, CLIENTS_MAX},

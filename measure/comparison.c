@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/envelope.h"
 #include "base/json-document.h"
 #include "base/text.h"
 #include "cli/startup.h"
@@ -48,7 +49,8 @@ struct comparison {
 	struct options options; /* `operation` is the one that both sides measured */
 	struct output output;
 	struct side sides[2];
-	char error[ERROR_SIZE]; /* "": none */
+	struct json_object *results; /* for --json */
+	char error[ERROR_SIZE];      /* "": none */
 };
 
 /* A result and its range, in bytes per second or nanoseconds. */
@@ -389,36 +391,48 @@ static void append_value(char line[TABLE_LINE], const struct comparison *compari
 	}
 }
 
-/* How many sizes have which result. */
-struct counts {
-	unsigned int sizes, faster, slower, unknown;
+/* How B's result of a size differs from A's. */
+enum difference { NOISE, FASTER, SLOWER, UNKNOWN, DIFFERENCES };
+
+static const char *const differences[DIFFERENCES] = {
+	[NOISE] = "noise", [FASTER] = "faster", [SLOWER] = "slower", [UNKNOWN] = "unknown"};
+
+/* A size that both sides have. */
+struct pair {
+	uint64_t size;
+	struct value a, b;
+	enum difference difference;
 };
 
-/* Prints a size that both sides have. */
-static void print_size(const struct comparison *comparison, double size, struct counts *counts)
+/* Compares the ranges, of which the ends may have been rounded. */
+static enum difference difference_of(const struct pair *pair, bool latency)
 {
-	struct value a = typical(&comparison->sides[0], size);
-	struct value b = typical(&comparison->sides[1], size);
-	double step = comparison->sides[0].latency ? 1.0 / RESOLUTION : 0;
-	bool higher = b.low * (1 - step) > a.high * (1 + step);
-	bool lower = b.high * (1 + step) < a.low * (1 - step);
-	bool known = a.ranged && b.ranged, wide = is_wide(comparison);
-	bool differs = known && (higher || lower);
-	bool faster = differs && higher != comparison->sides[0].latency;
-	const char *mark = differs ? (faster ? "faster" : "slower") : known ? "" : "unknown";
+	double step = latency ? 1.0 / RESOLUTION : 0;
+	const struct value *a = &pair->a, *b = &pair->b;
+
+	if (!a->ranged || !b->ranged)
+		return UNKNOWN;
+	if (b->low * (1 - step) > a->high * (1 + step))
+		return latency ? SLOWER : FASTER;
+	if (b->high * (1 + step) < a->low * (1 - step))
+		return latency ? FASTER : SLOWER;
+	return NOISE;
+}
+
+static void print_pair(const struct comparison *comparison, const struct pair *pair)
+{
+	bool wide = is_wide(comparison), green = pair->difference == FASTER;
+	const char *mark = pair->difference == NOISE ? "" : differences[pair->difference];
 	char line[TABLE_LINE], text[TABLE_SIZE];
 
-	snprintf(line, sizeof(line), "%4s", table_size(text, (uint64_t)size));
-	append_value(line, comparison, &a, wide);
-	append_value(line, comparison, &b, wide);
-	text_append(
-		line, sizeof(line), "%8.3f%s%s", b.typical / a.typical, *mark ? "  " : "", mark);
+	snprintf(line, sizeof(line), "%4s", table_size(text, pair->size));
+	append_value(line, comparison, &pair->a, wide);
+	append_value(line, comparison, &pair->b, wide);
+	text_append(line, sizeof(line), "%8.3f%s%s", pair->b.typical / pair->a.typical,
+		*mark ? "  " : "", mark);
 	output_colored_line(&comparison->output, line, strlen(line) - strlen(mark),
-		differs ? strlen(mark) : 0, faster ? OUTPUT_GREEN : OUTPUT_RED);
-	counts->sizes++;
-	counts->faster += faster;
-	counts->slower += differs && !faster;
-	counts->unknown += !known;
+		green || pair->difference == SLOWER ? strlen(mark) : 0,
+		green ? OUTPUT_GREEN : OUTPUT_RED);
 }
 
 /*
@@ -440,21 +454,117 @@ static const char *noise_of(const struct comparison *comparison)
 		       : "from the worst to the best 0.1 s";
 }
 
-/* Explains the noise, and counts the differences. */
-static void print_summary(const struct comparison *comparison, const struct counts *counts)
+/* Explains the noise, and counts the sizes with each kind of difference. */
+static void print_summary(
+	const struct comparison *comparison, const unsigned int counts[DIFFERENCES], size_t sizes)
 {
-	unsigned int differences = counts->faster + counts->slower;
 	char line[1024];
 
 	snprintf(line, sizeof(line), "noise: %s", noise_of(comparison));
 	screen_print_line(&comparison->output, line);
 	snprintf(line, sizeof(line),
-		"B is faster at %u of %u size%s, slower at %u, within the noise at %u",
-		counts->faster, counts->sizes, counts->sizes == 1 ? "" : "s", counts->slower,
-		counts->sizes - differences - counts->unknown);
-	if (counts->unknown)
-		text_append(line, sizeof(line), ", unknown at %u", counts->unknown);
+		"B is faster at %u of %zu size%s, slower at %u, within the noise at %u",
+		counts[FASTER], sizes, sizes == 1 ? "" : "s", counts[SLOWER], counts[NOISE]);
+	if (counts[UNKNOWN])
+		text_append(line, sizeof(line), ", unknown at %u", counts[UNKNOWN]);
 	screen_print_line(&comparison->output, line);
+}
+
+/* The JSON document: docs/comparison.schema.json. */
+
+/* Digits after the decimal point of numbers that were calculated. */
+#define FRACTION_DIGITS 6
+
+static void add_text(
+	struct json_object *object, const char *key, struct json_object *from, const char *name)
+{
+	const char *text = text_of(from, name);
+
+	document_add_text(object, key, *text ? text : NULL);
+}
+
+static struct json_object *side_json(const struct side *side)
+{
+	struct json_object *object = json_object_new_object(), *first = side->runs[0];
+
+	document_add_text(object, "file", side->file);
+	document_add_number(object, "runs", side->count);
+	add_text(object, "time", first, "time");
+	add_text(object, "version", first, "version");
+	add_text(object, "host", first, "host");
+	add_text(object, "device_here", document_member(first, "here"), "device");
+	add_text(object, "device_there", document_member(first, "there"), "device");
+	return document_filled(object);
+}
+
+static struct json_object *value_json(const struct value *value)
+{
+	struct json_object *object = json_object_new_object();
+
+	document_add_decimal(object, "typical", value->typical, FRACTION_DIGITS);
+	if (value->ranged) {
+		document_add_decimal(object, "low", value->low, FRACTION_DIGITS);
+		document_add_decimal(object, "high", value->high, FRACTION_DIGITS);
+	} else {
+		document_add_null(object, "low");
+		document_add_null(object, "high");
+	}
+	return document_filled(object);
+}
+
+static struct json_object *pair_json(const struct pair *pair)
+{
+	struct json_object *object = json_object_new_object();
+
+	document_add_number(object, "size_bytes", pair->size);
+	document_add(object, "a", value_json(&pair->a));
+	document_add(object, "b", value_json(&pair->b));
+	document_add_decimal(object, "ratio", pair->b.typical / pair->a.typical, FRACTION_DIGITS);
+	document_add_text(object, "b_is", differences[pair->difference]);
+	return document_filled(object);
+}
+
+/* Prints the document. What is not known because a file could not be compared is null. */
+static void print_document(struct comparison *comparison)
+{
+	bool failed = *comparison->error;
+	const struct side *a = &comparison->sides[0], *b = &comparison->sides[1];
+	const struct envelope envelope = {
+		.program = comparison->output.program,
+		.command = "compare",
+		.status = failed ? STATUS_FAILED : STATUS_OK,
+		.verdict = failed ? "failed" : "compared",
+		.message = failed ? comparison->error : NULL,
+	};
+	struct json_object *object = envelope_json(&envelope);
+
+	document_add_text(object, "measured", failed ? NULL : a->latency ? "latency" : "bandwidth");
+	document_add_text(object, "mode", failed ? NULL : a->operation->name);
+	document_add_text(object, "unit", failed ? NULL : a->latency ? "ns" : "B/s");
+	if (failed) {
+		document_add_null(object, "a");
+		document_add_null(object, "b");
+	} else {
+		document_add(object, "a", side_json(a));
+		document_add(object, "b", side_json(b));
+	}
+	document_add(object, "results", document_filled(comparison->results));
+	comparison->results = NULL;
+	document_print(document_filled(object));
+}
+
+/* Compares a size. Returns false if a side does not have it. */
+static bool compare_size(const struct comparison *comparison, double size, struct pair *pair)
+{
+	if (isnan(size) || size > UINT32_MAX)
+		return false;
+	*pair = (struct pair){
+		.size = (uint64_t)size,
+		.a = typical(&comparison->sides[0], size),
+		.b = typical(&comparison->sides[1], size),
+	};
+	pair->difference = difference_of(pair, comparison->sides[0].latency);
+	return pair->a.typical > 0 && pair->b.typical > 0;
 }
 
 static int compare(struct comparison *comparison)
@@ -462,26 +572,28 @@ static int compare(struct comparison *comparison)
 	const struct side *a = &comparison->sides[0], *b = &comparison->sides[1];
 	struct json_object *results = document_member(a->runs[0], "results");
 	char first[OPERATION_TEXT], second[OPERATION_TEXT];
-	struct counts counts = {0};
+	unsigned int counts[DIFFERENCES] = {0};
+	size_t sizes = 0;
+	struct pair pair;
 
 	if (strcmp(operation_of(a, first), operation_of(b, second)) != 0)
 		return comparison_failed(
 			comparison, b, "it contains %s, and %s %s", second, a->file, first);
 	comparison->options.operation = a->operation;
 	for (size_t i = 0; i < json_object_array_length(results); i++) {
-		double size = number_of(json_object_array_get_idx(results, i), "size_bytes");
-
-		if (isnan(size) || size > UINT32_MAX || !(typical(a, size).typical > 0) ||
-			!(typical(b, size).typical > 0))
+		if (!compare_size(comparison,
+			    number_of(json_object_array_get_idx(results, i), "size_bytes"), &pair))
 			continue;
-		if (counts.sizes == 0)
+		if (sizes++ == 0)
 			print_head(comparison);
-		print_size(comparison, size, &counts);
+		print_pair(comparison, &pair);
+		document_append(comparison->results, pair_json(&pair));
+		counts[pair.difference]++;
 	}
-	if (counts.sizes == 0)
+	if (sizes == 0)
 		return comparison_failed(
 			comparison, b, "it has no size in common with %s", a->file);
-	print_summary(comparison, &counts);
+	print_summary(comparison, counts, sizes);
 	return 0;
 }
 
@@ -497,6 +609,7 @@ enum exit_status comparison_print(const struct options *options, const char *pro
 	}
 	comparison->options = *options;
 	comparison->output = output;
+	comparison->results = json_object_new_array();
 	for (unsigned int i = 0; i < 2; i++)
 		comparison->sides[i].file = options->files[i];
 	if (read_side(comparison, &comparison->sides[0]) == 0 &&
@@ -504,6 +617,9 @@ enum exit_status comparison_print(const struct options *options, const char *pro
 		status = STATUS_OK;
 	else
 		output_error(&output, "%s", comparison->error);
+	if (options->json)
+		print_document(comparison);
+	json_object_put(comparison->results);
 	for (unsigned int i = 0; i < 2; i++)
 		for (size_t run = 0; run < comparison->sides[i].count; run++)
 			json_object_put(comparison->sides[i].runs[run]);

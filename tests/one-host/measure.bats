@@ -236,12 +236,26 @@ damaged() {
 		measure 0 bandwidth --iterations 5 --size 1K..4K --csv --verify
 		[ "$(cut -d , -f 1 "$OUT" | paste -s)" = $'size_bytes\t1024\t2048\t4096' ] ||
 			fail "$(cat "$OUT")"
-		[ "$(awk -F , '{ print NF }' "$OUT" | sort -u)" = 20 ]
+		[ "$(awk -F , '{ print NF }' "$OUT" | sort -u)" = 22 ]
 		is_empty "$ERR"
 		measure 0 latency --iterations 5 --csv
 		has "$OUT" '^8,[a-z]*,5,[1-9][0-9]*,'
 	done
 	stop_server
+}
+
+# bats test_tags=portable
+@test "compare: a measurement and itself, as text and JSON" {
+	start_server any
+	MODE='write'
+	document 0 bandwidth --size 1K..4K --duration 0.3
+	stop_server
+	cp "$OUT" "$DIR/saved"
+	expect 0 client compare "$DIR/saved" "$DIR/saved"
+	has "$OUT" '^B is faster at 0 of 3 sizes, slower at 0, within the noise at 3$'
+	expect 0 client compare --json "$DIR/saved" "$DIR/saved"
+	is_empty "$ERR"
+	jq -e '[.results[] | .ratio, .b_is] == [1, "noise", 1, "noise", 1, "noise"] and .verdict == "compared"' "$OUT"
 }
 
 # bats test_tags=slow
@@ -382,7 +396,7 @@ refused() {
 		expect 0 client bandwidth $MODE --verify --qps 2 --iterations 100 "$ADDRESS" "$PORT"
 		has "$OUT" '^verified: every operation counted once$'
 		expect 0 client bandwidth $MODE --warm-up 0 --threads 2 --duration 0.2 "$ADDRESS" "$PORT"
-		has "$OUT" '^best rate: [0-9.]* MB/s at size 8$'
+		has "$OUT" '^best rate: [0-9.]* kops/s at size 8$'
 		expect 2 client bandwidth $MODE --size 16 "$ADDRESS" "$PORT"
 		has "$ERR" "$MODE always has 8 bytes; --size must be 8"
 	done

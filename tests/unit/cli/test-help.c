@@ -33,7 +33,7 @@ static const struct listed {
 	{"S", "      --handshake-timeout SECONDS "},
 	{"STXBLCDE", "  -h, --help "},
 	{"SX", "  -i, --input FILE|DIRECTORY|- "},
-	{"STXBLD", "      --json "},
+	{"STXBLDC", "      --json "},
 	{"S", "      --max-clients N "},
 	{"S", "      --max-clients-per-address N "},
 	{"S", "      --max-size SIZE "},

@@ -322,7 +322,7 @@ static const struct wrong {
 	{C, {"compare"}, "FILE is missing; for example: rdma-client compare before.json"},
 	{C, {"compare", "a"}, "FILE is missing; for example: rdma-client compare before.json"},
 	{C, {"compare", "a", "b", "c"}, "unexpected argument 'c'"},
-	{C, {"compare", "a", "b", "--json"}, "compare does not accept --json"},
+	{C, {"compare", "a", "b", "--quiet"}, "compare does not accept --quiet"},
 	{C, {"write", "h:1", "2"}, "two ports: 1 in 'h:1', and '2'"},
 	{C, {"write", "h:"}, "PORT must be a number from 1 to 65535, not ''"},
 	{C, {"write", "h:0"}, "PORT must be a number from 1 to 65535, not '0'"},

@@ -415,7 +415,7 @@ static void the_schemas_begin_alike(void **state)
 {
 	static const char *const paths[] = {"docs/report.schema.json",
 		"docs/measurement.schema.json", "docs/diagnosis.schema.json",
-		"docs/status.schema.json"};
+		"docs/status.schema.json", "docs/comparison.schema.json"};
 	char *texts[COUNT(paths)];
 
 	(void)state;

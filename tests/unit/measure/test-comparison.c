@@ -44,6 +44,12 @@ static int print(void)
 	return (int)comparison_print(&options, "rdma-client");
 }
 
+static int print_json(void)
+{
+	options = (struct options){.files = {files[0], files[1]}, .json = true};
+	return (int)comparison_print(&options, "rdma-client");
+}
+
 static void bandwidths_are_compared_by_their_intervals(void **state)
 {
 	(void)state;
@@ -256,6 +262,53 @@ static void bad_input_has_one_sentence(void **state)
 	assert_string_equal(printed.error, "rdma-client: cannot compare .: Is a directory\n");
 }
 
+static void a_document_has_what_the_text_says(void **state)
+{
+	const char *start;
+
+	(void)state;
+	snprintf(files[1], sizeof(files[1]), "b.json");
+	write_file(0, HEAD("bandwidth", "write", "") RATE("8", "9000000", "8000000",
+			      "9500000") "," RATE("4096", "175100000", "172700000",
+			      "177200000") "," RATE("65536", "2000000", "null", "null") TAIL);
+	write_file(1, HEAD("bandwidth", "write", "") RATE("8", "9300000", "9100000",
+			      "9600000") "," RATE("4096", "350200000", "177300000",
+			      "410000000") "," RATE("65536", "1000000", "1", "2") TAIL);
+	run(print_json, NULL);
+	assert_string_equal(printed.error, "");
+	start = strstr(printed.out, "\"status\":0,\"verdict\":\"compared\",");
+	assert_non_null(start);
+	assert_string_equal(strstr(start, "\"measured\""),
+		"\"measured\":\"bandwidth\",\"mode\":\"write\",\"unit\":\"B/s\","
+		"\"a\":{\"file\":\"a.json\",\"runs\":1,\"time\":\"2026-11-28T06:40:01Z\","
+		"\"version\":\"0.2.0\",\"host\":\"10.77.0.1\",\"device_here\":\"rxe0\","
+		"\"device_there\":\"mlx5_0\"},"
+		"\"b\":{\"file\":\"b.json\",\"runs\":1,\"time\":\"2026-11-28T06:40:01Z\","
+		"\"version\":\"0.2.0\",\"host\":\"10.77.0.1\",\"device_here\":\"rxe0\","
+		"\"device_there\":\"mlx5_0\"},"
+		"\"results\":[{\"size_bytes\":8,"
+		"\"a\":{\"typical\":9000000.000000,\"low\":8000000.000000,\"high\":9500000.000000},"
+		"\"b\":{\"typical\":9300000.000000,\"low\":9100000.000000,\"high\":9600000.000000},"
+		"\"ratio\":1.033333,\"b_is\":\"noise\"},{\"size_bytes\":4096,"
+		"\"a\":{\"typical\":175100000.000000,\"low\":172700000.000000,\"high\":177200000.000000},"
+		"\"b\":{\"typical\":350200000.000000,\"low\":177300000.000000,\"high\":410000000.000000},"
+		"\"ratio\":2.000000,\"b_is\":\"faster\"},{\"size_bytes\":65536,"
+		"\"a\":{\"typical\":2000000.000000,\"low\":null,\"high\":null},"
+		"\"b\":{\"typical\":1000000.000000,\"low\":1.000000,\"high\":2.000000},"
+		"\"ratio\":0.500000,\"b_is\":\"unknown\"}]}\n");
+	write_file(1, "{}");
+	run(print_json, NULL);
+	assert_string_equal(printed.error,
+		"rdma-client: cannot compare b.json: it is not what `bandwidth --json` or `latency "
+		"--json` prints\n");
+	assert_int_equal(printed.status, STATUS_FAILED);
+	assert_non_null(strstr(printed.out,
+		"\"status\":1,\"verdict\":\"failed\",\"message\":\"cannot compare b.json: it is "
+		"not what `bandwidth --json` or `latency --json` prints\",\"error\":null,"
+		"\"measured\":null,\"mode\":null,\"unit\":null,\"a\":null,\"b\":null,"
+		"\"results\":[]}\n"));
+}
+
 static int enter_folder(void **state)
 {
 	(void)state;
@@ -280,6 +333,7 @@ int main(void)
 		cmocka_unit_test(both_directions_are_added),
 		cmocka_unit_test(terminals_of_any_width_are_enough),
 		cmocka_unit_test(bad_input_has_one_sentence),
+		cmocka_unit_test(a_document_has_what_the_text_says),
 	};
 
 	return cmocka_run_group_tests_name("comparison", tests, enter_folder, leave_folder);
