@@ -259,20 +259,30 @@ static void print_client(const struct output *output, struct json_object *client
 		document_member(client, "total") ? total : "");
 }
 
+/* How long the server has run, in milliseconds. */
+static int64_t uptime_of(struct json_object *server)
+{
+	double seconds = json_object_get_double(document_member(server, "seconds"));
+
+	return seconds > 0 && seconds < 1e12 ? (int64_t)(seconds * 1000) : 0;
+}
+
 static void print_server(const struct output *output, struct json_object *server)
 {
 	char version[TEXT_ESCAPED_SIZE(SHOWN_MAX)], mode[TEXT_ESCAPED_SIZE(SHOWN_MAX)];
 	char text[TEXT_ESCAPED_SIZE(SHOWN_MAX)], used[UNITS_TEXT], size[UNITS_TEXT];
-	char count[UNITS_TEXT];
+	char count[UNITS_TEXT], up[UNITS_TEXT];
 	struct json_object *clients = document_member(server, "clients");
 	uint64_t clients_now = number_of(server, "client_count");
 	size_t listed = json_object_is_type(clients, json_type_array)
 				? json_object_array_length(clients)
 				: 0;
 
-	print(output, "rdma-server %s, port %" PRIu64 ", pid %" PRIu64 ", mode %s: %s client%s%s.",
+	print(output,
+		"rdma-server %s, port %" PRIu64 ", pid %" PRIu64 ", mode %s, up %s: %s client%s%s.",
 		text_of(server, "version", version), number_of(server, "port"),
 		number_of(server, "pid"), text_of(server, "mode", mode),
+		units_format_duration(up, uptime_of(server)),
 		units_format_count(count, clients_now), clients_now == 1 ? "" : "s",
 		json_object_get_boolean(document_member(server, "stopping")) ? ", stopping" : "");
 	for (size_t i = 0; i < listed; i++)

@@ -248,7 +248,7 @@ default_run() { # MODE VERB
 	wait_until status_has "^  $ADDRESS:[0-9]* *write $VM_DEVICE  *bandwidth  *4K$"
 	wait $!
 	wait_until status_has '^served 3 measurements and 1 diagnosis in .*; moved .* in measurements\.$'
-	has "$OUT" "^rdma-server [0-9.]*, port $PORT, pid $SERVER, mode any: 1 client\.$"
+	has "$OUT" "^rdma-server [0-9.]*, port $PORT, pid $SERVER, mode any, up [0-9.]* m*s: 1 client\.$"
 	has "$OUT" "^  $ADDRESS:[0-9]* *write $VM_DEVICE  *exchanging 2\.0 kB$"
 	has "$OUT" '^memory for connections: .*B of .*B\.$'
 	expect 0 "$PAIR_BIN/rdma-server" status --json

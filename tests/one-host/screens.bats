@@ -406,7 +406,7 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 	screen 80 0 latency write --duration 0.1 --size 8 "$ADDRESS" "$PORT"
 	wait_until no_control_session
 	on_terminal 80 0 "$(realpath "$PAIR_BIN/rdma-server")" status "$PORT"
-	shows 'rdma-server VERSION, port PORT, pid N, mode any: 0 clients.' \
+	shows 'rdma-server VERSION, port PORT, pid N, mode any, up N s: 0 clients.' \
 		'served 1 exchange and 1 measurement in N s; exchanged N B;' \
 		'  moved N kB in measurements.' \
 		'memory for connections: 0 B of N GB.'

@@ -94,7 +94,7 @@ static void prints_what_a_server_answers(void **state)
 	      "\"size\":8,\"moved\":0,\"total\":null}],\"totals\":{\"text\":"
 	      "\"served 2 exchanges in 3.5 s\"}}",
 		STATUS_OK,
-		"rdma-server 0.3.0, port 51, pid 42, mode any: 1,203 clients.\n"
+		"rdma-server 0.3.0, port 51, pid 42, mode any, up 3.5 s: 1,203 clients.\n"
 		"  192.0.2.7:40312        write mlx5_0     exchanging 1.20 GB of 4.10 GB\n"
 		"  192.0.2.8:1            read  mlx5_0     connecting 0 B\n"
 		"  192.0.2.9:51234        measurement\n"
@@ -126,8 +126,9 @@ static void finds_one_of_many_servers(void **state)
 	json = false;
 	says = "{}";
 	run(ask_among_many, NULL);
-	assert_string_equal(printed.out, "rdma-server , port 0, pid 0, mode : 0 clients.\n.\n"
-					 "memory for connections: 0 B.\n");
+	assert_string_equal(printed.out,
+		"rdma-server , port 0, pid 0, mode , up 0 ms: 0 clients.\n.\n"
+		"memory for connections: 0 B.\n");
 	assert_string_equal(printed.error, "");
 	assert_int_equal(printed.status, STATUS_OK);
 }
@@ -138,13 +139,13 @@ static void trusts_no_answer(void **state)
 	(void)state;
 	json = false;
 	check("{}", STATUS_OK,
-		"rdma-server , port 0, pid 0, mode : 0 clients.\n.\n"
+		"rdma-server , port 0, pid 0, mode , up 0 ms: 0 clients.\n.\n"
 		"memory for connections: 0 B.\n",
 		"");
 	check("{\"version\":\"\\u001b[31m\",\"clients\":[3,{\"mode\":[],\"peer\":{}}],"
-	      "\"totals\":7,\"client_count\":-1}",
+	      "\"totals\":7,\"seconds\":1e300,\"client_count\":-1}",
 		STATUS_OK,
-		"rdma-server \\x1b[31m, port 0, pid 0, mode : 0 clients.\n"
+		"rdma-server \\x1b[31m, port 0, pid 0, mode , up 0 ms: 0 clients.\n"
 		"                         \n"
 		"                                                     0 B\n"
 		".\nmemory for connections: 0 B.\n",
