@@ -59,7 +59,7 @@ static void append_size(char text[SESSION_TESTS_TEXT], uint32_t bytes)
 /* Writes which operation was tested how, and with which sizes. */
 static void put_operation(const struct session_tests *tests, char text[SESSION_TESTS_TEXT])
 {
-	snprintf(text, SESSION_TESTS_TEXT, "%s %s, ", tests->last.operation->word,
+	snprintf(text, SESSION_TESTS_TEXT, "%s %s of ", tests->last.operation->word,
 		tests->last.kind == TEST_LATENCY ? "latency" : "bandwidth");
 	append_size(text, tests->smallest);
 	if (tests->largest > tests->smallest) {

@@ -26,9 +26,9 @@ void session_tests_add(struct session_tests *tests, const struct test_parameters
 	const struct test_result *ours, const struct test_result *theirs);
 
 /*
- * Writes what was measured: "WRITE bandwidth, 4K to 1M, 4.20 GB, best rate 1.23 GB/s", or "READ
- * latency, 8 B, 2.1 MB, best median 12.30 us". Of a diagnosis, which tests many operations, only
- * "4.20 GB, best rate 1.23 GB/s". Without a result, "WRITE bandwidth, 4K, no result" or "no
+ * Writes what was measured: "WRITE bandwidth of 4K to 1M, 4.20 GB, best rate 1.23 GB/s", or "READ
+ * latency of 8 B, 2.1 MB, best median 12.30 us". Of a diagnosis, which tests many operations, only
+ * "4.20 GB, best rate 1.23 GB/s". Without a result, "WRITE bandwidth of 4K, no result" or "no
  * result"; "; the last test was interrupted" follows the others.
  */
 #define SESSION_TESTS_TEXT 160

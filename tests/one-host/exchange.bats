@@ -242,8 +242,8 @@ default_run() { # MODE VERB
 	expect 0 client bandwidth write --duration 0.2 --size 4K..8K "$ADDRESS" "$PORT"
 	expect 0 client latency read --iterations 10 "$ADDRESS" "$PORT"
 	wait_line "$LOG" "^diagnosis by $ADDRESS:[0-9]* in [0-9.]* m*s: .*B, best rate .*B/s\.$"
-	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: WRITE bandwidth, 4K to 8K, [0-9.]* .B, best rate [0-9.]* .*B/s\.$"
-	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: READ latency, 8 B, [0-9.]* k*B, best median [0-9.]* us\.$"
+	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: WRITE bandwidth of 4K to 8K, [0-9.]* .B, best rate [0-9.]* .*B/s\.$"
+	wait_line "$LOG" "^measurement by $ADDRESS:[0-9]* in .*: READ latency of 8 B, [0-9.]* k*B, best median [0-9.]* us\.$"
 	client bandwidth write --duration 2 --size 4K "$ADDRESS" "$PORT" >/dev/null &
 	wait_until status_has "^  $ADDRESS:[0-9]* *write $VM_DEVICE  *bandwidth  *4K$"
 	wait $!

@@ -401,7 +401,7 @@ refused() {
 		has "$ERR" "$MODE always has 8 bytes; --size must be 8"
 	done
 	stop_server
-	has "$LOG" '^measurement by .*fetch-and-add bandwidth, 8 B, '
+	has "$LOG" '^measurement by .*fetch-and-add bandwidth of 8 B, '
 }
 
 # rnr: how often a message found no receive at this host. Only soft-RoCE counts it.

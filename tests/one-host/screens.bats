@@ -415,7 +415,7 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 		'received MSG_MR. writing message to remote memory...' "$(sed -n 8,9p "$LOG" | mask)" \
 		"verified both ways by WRITE in N s: $VM_DEVICE/1 here, $VM_DEVICE/1 at PEER." \
 		'peer disconnected.' \
-		'measurement by PEER in N s: WRITE latency, 8 B, N kB, best median N s.' \
+		'measurement by PEER in N s: WRITE latency of 8 B, N kB, best median N s.' \
 		'served 1 exchange and 1 measurement in N s; exchanged N B; moved N kB in measurements.'
 	head -n 3 "$LOG" | mask >"$OUT"
 	shows 'listening on port PORT.' "addresses: HOST ($VM_DEVICE, eth0), fd77::1 ($VM_DEVICE, eth0)." \

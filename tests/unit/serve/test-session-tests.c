@@ -31,12 +31,12 @@ static void bandwidth_has_sizes_bytes_and_best_rate(void **state)
 
 	(void)state;
 	session_tests_add(&tests, &parameters, &nothing, &slow);
-	assert_text(&tests, "WRITE bandwidth, 64K, 1.0 MB, best rate 1.0 MB/s");
+	assert_text(&tests, "WRITE bandwidth of 64K, 1.0 MB, best rate 1.0 MB/s");
 	parameters.size = 1 << 20;
 	session_tests_add(&tests, &parameters, &nothing, &fast);
 	parameters.size = 4096;
 	session_tests_add(&tests, &parameters, &slow, &slow);
-	assert_text(&tests, "WRITE bandwidth, 4K to 1M, 3.00 GB, best rate 3.00 GB/s");
+	assert_text(&tests, "WRITE bandwidth of 4K to 1M, 3.00 GB, best rate 3.00 GB/s");
 }
 
 static void latency_has_the_best_median(void **state)
@@ -50,7 +50,7 @@ static void latency_has_the_best_median(void **state)
 	session_tests_add(&tests, &parameters, &nothing, &first);
 	session_tests_add(&tests, &parameters, &nothing, &second);
 	session_tests_add(&tests, &parameters, &nothing, &first);
-	assert_text(&tests, "READ latency, 8 B, 320 B, best median 12.30 us");
+	assert_text(&tests, "READ latency of 8 B, 320 B, best median 12.30 us");
 }
 
 static void a_client_that_sends_no_result(void **state)
@@ -60,7 +60,7 @@ static void a_client_that_sends_no_result(void **state)
 
 	(void)state;
 	session_tests_add(&tests, &parameters, &nothing, &nothing);
-	assert_text(&tests, "READ bandwidth, 100 B, no result");
+	assert_text(&tests, "READ bandwidth of 100 B, no result");
 }
 
 static void a_client_that_leaves_during_a_test(void **state)
@@ -72,13 +72,13 @@ static void a_client_that_leaves_during_a_test(void **state)
 
 	(void)state;
 	session_tests_begin(&tests, &parameters);
-	assert_text(&tests, "WRITE bandwidth, 64K, no result");
+	assert_text(&tests, "WRITE bandwidth of 64K, no result");
 	session_tests_add(&tests, &parameters, &nothing, &result);
-	assert_text(&tests, "WRITE bandwidth, 64K, 1.0 MB, best rate 1.0 MB/s");
+	assert_text(&tests, "WRITE bandwidth of 64K, 1.0 MB, best rate 1.0 MB/s");
 	parameters.size = 1 << 20;
 	session_tests_begin(&tests, &parameters);
 	assert_text(&tests,
-		"WRITE bandwidth, 64K, 1.0 MB, best rate 1.0 MB/s; the last test was interrupted");
+		"WRITE bandwidth of 64K, 1.0 MB, best rate 1.0 MB/s; the last test was interrupted");
 }
 
 static void a_diagnosis_has_no_single_operation(void **state)
@@ -107,11 +107,11 @@ static void wrong_data_and_impossible_claims(void **state)
 	memset(&all, 0xff, sizeof(all));
 	for (int i = 0; i < 3; i++)
 		session_tests_add(&tests, &parameters, &all, &all);
-	assert_text(&tests, "WRITE bandwidth, 4294967295 B, 18.45 EB, best rate 2.00 GB/s, "
+	assert_text(&tests, "WRITE bandwidth of 4294967295 B, 18.45 EB, best rate 2.00 GB/s, "
 			    "18,446,744,073,709,551,615 with wrong data");
 	all.nanoseconds = 1;
 	session_tests_add(&tests, &parameters, &all, &all);
-	assert_text(&tests, "WRITE bandwidth, 4294967295 B, 18.45 EB, "
+	assert_text(&tests, "WRITE bandwidth of 4294967295 B, 18.45 EB, "
 			    "18,446,744,073,709,551,615 with wrong data");
 }
 
