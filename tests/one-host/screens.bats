@@ -58,7 +58,7 @@ CHECKS_80=(
 	start_server any
 	screen 80 0 diagnose "$ADDRESS" "$PORT"
 	sed -i -E '/^counters/s/(nothing harmful.*|this host: no errors.*|no errors.*)$/COUNTED/' "$OUT"
-	shows 'verdict: RDMA works within this host: to N from N MB/s.' \
+	shows 'verdict: RDMA works within this host: N MB/s to it, N MB/s from it.' \
 		"this host   ok      $VM_DEVICE/1 ACTIVE, MTU 4096, N Gb/sec (1X SDR), rdma_rxe" \
 		"${CHECKS_80[@]}" \
 		'connection  ok      address and route resolved in N s, connected in N s' \
