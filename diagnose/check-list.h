@@ -12,7 +12,7 @@
 #include "base/failure.h"
 
 /* Shorter forms of a result, for terminals on which the whole does not fit. */
-#define CHECK_SHORTER      3
+#define CHECK_SHORTER      4
 #define CHECK_SHORTER_SIZE 128
 
 enum check {
