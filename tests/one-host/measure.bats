@@ -436,7 +436,7 @@ rnr() { iwarp || cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr
 	done
 	[ "$(rnr)" = "$before" ] || fail "$before RNR events before, $(rnr) after"
 	stop_server
-	has "$LOG" '^measurement by .*SEND latency, '
+	has "$LOG" '^measurement by .*SEND latency of '
 }
 
 # most NAME: the limit that the error of a measurement names.
