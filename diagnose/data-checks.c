@@ -233,12 +233,6 @@ static int64_t drain_time(uint64_t rate, uint32_t size)
 	return rate > flight / COMMAND_MS ? (int64_t)(flight / rate) : COMMAND_MS;
 }
 
-/* The rate in one direction, in bytes per second. */
-static uint64_t *rate_of(struct diagnosis *diagnosis, enum test_direction direction)
-{
-	return direction == TEST_CLIENT ? &diagnosis->rate_there : &diagnosis->rate_back;
-}
-
 /* Measures WRITEs of this size in one direction. The rate is the highest that was measured. */
 static int try_bandwidth(struct diagnosis *diagnosis, enum test_direction direction, uint32_t size,
 	struct test_result *result)
@@ -252,14 +246,15 @@ static int try_bandwidth(struct diagnosis *diagnosis, enum test_direction direct
 		.slots = 1,
 		.milliseconds = BANDWIDTH_MS,
 	};
-	uint64_t *rate = rate_of(diagnosis, direction);
+	bool to_server = direction == TEST_CLIENT;
+	uint64_t *rate = to_server ? &diagnosis->rate_there : &diagnosis->rate_back;
 	struct test_result ours = {0}, theirs = {0};
 	double measured;
 
 	if (run_test(diagnosis, &parameters, drain_time(*rate, size), &ours, &theirs))
-		return test_failed(diagnosis, CHECK_BANDWIDTH,
-			direction == TEST_CLIENT ? "client WRITEs" : "server WRITEs");
-	*result = direction == TEST_CLIENT ? ours : theirs;
+		return test_failed(
+			diagnosis, CHECK_BANDWIDTH, to_server ? "client WRITEs" : "server WRITEs");
+	*result = to_server ? ours : theirs;
 	diagnosis->moved += result->bytes;
 	/* The server is not trusted: it may report any result. */
 	measured = measurement_rate_of(result);

@@ -524,7 +524,7 @@ static struct json_object *pair_json(const struct pair *pair)
 	return document_filled(object);
 }
 
-/* Prints the document. What is not known because a file could not be compared is null. */
+/* Prints the document. If the files cannot be compared, the members about them are null. */
 static void print_document(struct comparison *comparison)
 {
 	bool failed = *comparison->error;
@@ -587,7 +587,8 @@ static int compare(struct comparison *comparison)
 		if (sizes++ == 0)
 			print_head(comparison);
 		print_pair(comparison, &pair);
-		document_append(comparison->results, pair_json(&pair));
+		if (comparison->options.json)
+			document_append(comparison->results, pair_json(&pair));
 		counts[pair.difference]++;
 	}
 	if (sizes == 0)

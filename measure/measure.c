@@ -279,11 +279,8 @@ static int measure_sizes(struct measurement *measurement)
 		parameters_choose(measurement, size, &parameters);
 		parameters.wait = measurement->wait;
 		if (warm_up(measurement, &parameters) ||
-			run(measurement, &parameters, NULL, &measured)) {
-			if (measurement->threads.failure.kind == FAILURE_INTERRUPTED)
-				screen_print_best(measurement);
+			run(measurement, &parameters, NULL, &measured))
 			return -1;
-		}
 		show(measurement, &measured);
 	}
 	return 0;
@@ -296,8 +293,12 @@ static int measure_all(struct measurement *measurement)
 	if (choose_wait(measurement))
 		return -1;
 	show_head(measurement);
-	return measure_sizes(measurement) || count(measurement) || check_result(measurement) ? -1
-											     : 0;
+	if (measure_sizes(measurement)) {
+		if (measurement->threads.failure.kind == FAILURE_INTERRUPTED)
+			screen_print_best(measurement);
+		return -1;
+	}
+	return count(measurement) || check_result(measurement) ? -1 : 0;
 }
 
 /* Prints the error and, with --json, the document. */
