@@ -198,6 +198,9 @@ enum impairment {
 /* The code of a FAILURE_DEADLINE while connecting over iWARP if TCP does not connect. */
 #define CODE_TCP_SILENT 2012
 
+/* The code of a FAILURE_ABORTED if the peer aborted because this side violated the protocol. */
+#define CODE_VIOLATION 2013
+
 /* The code of a FAILURE_REJECTED if nothing listens: InfiniBand specification, 12.6.7.2. */
 #define REJECTED_NO_LISTENER 8
 

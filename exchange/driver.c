@@ -113,9 +113,10 @@ static enum exchange_event send_abort(struct connection *connection)
 	struct message message = {.type = MSG_ABORT};
 	char text[1024];
 
-	if (connection->failure.kind == FAILURE_PROTOCOL &&
-		connection->failure.code == PROTOCOL_UNAUTHENTICATED)
-		message.refusal = REFUSAL_SECRET;
+	if (connection->failure.kind == FAILURE_PROTOCOL)
+		message.refusal = connection->failure.code == PROTOCOL_UNAUTHENTICATED
+					  ? REFUSAL_SECRET
+					  : REFUSAL_MALFORMED;
 	explain_cause(&connection->failure, text, sizeof(text));
 	message_set_text(&message, text);
 	return connection_send(connection, OPERATION_ABORT, &message, IBV_SEND_SIGNALED);
@@ -303,8 +304,9 @@ static enum exchange_event take_abort(struct connection *connection, const struc
 		secret_refused(&connection->failure);
 	/* The peer has already escaped text that it quotes. */
 	text_escape_utf8(text, message->text, message->text_size);
-	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE, 0,
-		message_name(MSG_ABORT), "the peer aborted: %s", *text ? text : "no reason given");
+	failure_set(&connection->failure, FAILURE_ABORTED, PHASE_EXCHANGE,
+		message->refusal == REFUSAL_MALFORMED ? CODE_VIOLATION : 0, message_name(MSG_ABORT),
+		"the peer aborted: %s", *text ? text : "no reason given");
 	return EVENT_RECEIVED_ABORT;
 }
 

@@ -36,7 +36,7 @@ enum message_type {
 	MSG_VERDICT = 2, /* whether the recipient's data arrived undamaged */
 	MSG_DATA = 3,    /* the sender's stream now extends to this position */
 	MSG_CREDIT = 4,  /* the recipient's stream is consumed up to this position and piece */
-	MSG_ABORT = 5,   /* the sender aborts (reason); `refusal` set if because of the secret */
+	MSG_ABORT = 5,   /* the sender aborts (reason) */
 	MSG_PROOF = 6,   /* proof that the sender holds the secret */
 	MSG_HAVE = 7,    /* the sender already has so many bytes of the recipient's file: digest */
 	MSG_START = 8,   /* the sender's data starts after this many bytes of its file */
@@ -62,7 +62,7 @@ struct message {
 	struct digest digest; /* MSG_DONE, MSG_HAVE: of the data; MSG_VERDICT: authentication tag */
 	uint32_t verdict;     /* MSG_VERDICT: enum message_verdict */
 	char device[MESSAGE_DEVICE_SIZE]; /* MSG_VERDICT: untrusted, "" if unknown, terminated */
-	uint32_t refusal;                 /* MSG_ABORT: REFUSAL_SECRET, or 0 */
+	uint32_t refusal;                 /* MSG_ABORT: REFUSAL_SECRET, _MALFORMED, or 0 */
 	uint8_t proof[SECRET_PROOF_SIZE]; /* MSG_PROOF */
 	uint8_t text_size;                /* bytes, at most MESSAGE_TEXT_MAX */
 	char text[MESSAGE_TEXT_MAX];      /* not terminated, untrusted */

@@ -27,6 +27,8 @@ static bool can_explain(const struct send_errors *errors, const struct failure *
 {
 	if (failure->kind == FAILURE_GONE)
 		return failure->code == CODE_UNACKNOWLEDGED;
+	if (failure->kind == FAILURE_ABORTED)
+		return failure->code == CODE_VIOLATION && !errors->flushes;
 	return failure->kind == FAILURE_COMPLETION &&
 	       (failure->code == IBV_WC_REM_INV_REQ_ERR ||
 		       (failure->code == IBV_WC_WR_FLUSH_ERR && errors->flushes));

@@ -511,6 +511,7 @@ void fixture_expect_violation(struct fixture *fixture, const char *says)
 	abort = fixture_last(fixture, MSG_ABORT);
 	assert_int_equal(fixture_count(fixture, MSG_ABORT), 1);
 	assert_true(abort.text_size > 0);
+	assert_int_equal(abort.refusal, REFUSAL_MALFORMED);
 	fixture_expect_failure(fixture, FAILURE_PROTOCOL, STATUS_PEER);
 	if (!strstr(fixture->outcome.evidence, says))
 		fail_msg("'%s' does not contain '%s'", fixture->outcome.evidence, says);

@@ -233,6 +233,8 @@ static void an_abort_is_received(void **state)
 
 		if (!(i & 4))
 			message_set_text(&abort, "no room\a\n");
+		else
+			abort.refusal = REFUSAL_MALFORMED;
 		fixture_start_data(&fixture, PEER_MEMORY);
 		sends = fake_sends(fixture.id);
 		fixture_receive(&fixture, &abort);
@@ -240,6 +242,7 @@ static void an_abort_is_received(void **state)
 		assert_int_equal(fixture_events(&fixture), CONNECTION_FINISHED);
 		fixture_end(&fixture);
 		assert_int_equal(fixture.outcome.kind, FAILURE_ABORTED);
+		assert_int_equal(fixture.outcome.code, i & 4 ? CODE_VIOLATION : 0);
 		assert_int_equal(explain_status(&fixture.outcome), STATUS_PEER);
 		assert_string_equal(
 			fixture.outcome.evidence, i & 4 ? "the peer aborted: no reason given"

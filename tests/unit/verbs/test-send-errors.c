@@ -63,6 +63,12 @@ static void the_peer_may_reject_what_was_not_sent(void **state)
 		send_errors_blame(&errors, tree->path, &failure);
 		assert_int_equal(failure.kind, FAILURE_COMPLETION);
 		assert_int_equal(failure.code, CODE_UNSENT);
+		failure = (struct failure){.kind = FAILURE_ABORTED, .code = CODE_VIOLATION};
+		send_errors_blame(&errors, tree->path, &failure);
+		assert_int_equal(failure.code, flushes ? CODE_VIOLATION : CODE_UNSENT);
+		failure = (struct failure){.kind = FAILURE_ABORTED};
+		send_errors_blame(&errors, tree->path, &failure);
+		assert_int_equal(failure.kind, FAILURE_ABORTED);
 	}
 }
 
