@@ -429,7 +429,7 @@ const struct option_row option_rows[] = {
 		FIELD(timestamps)},
 	{SERVER | CLIENT, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)", take_dscp,
 		FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
-	{BANDWIDTH, 0, "transport", "rc|uc|ud", "use this type of queue pairs; default rc",
+	{MEASUREMENTS, 0, "transport", "rc|uc|ud", "use this type of queue pairs; default rc",
 		take_choice, FIELD(measure.transport), 0, 0, "rc, uc or ud"},
 	{BANDWIDTH | COMPARE, 0, "unit", "MB/s|MiB/s|Gb/s",
 		"print rates in this unit; default MB/s", take_unit, FIELD(measure.unit), 0, 0,

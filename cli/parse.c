@@ -672,6 +672,11 @@ static enum options_result check_kept_size(struct options *options, const char *
 
 	if (!measure->verify || measure->largest <= most)
 		return OPTIONS_RUN;
+	if (measure->latency)
+		return options_wrong(options,
+			"--size must be at most %" PRIu64 " with %s and --verify, not '%" PRIu64
+			"'",
+			most, with, measure->largest);
 	return options_wrong(options,
 		"--size must be at most %" PRIu64 " with %s, --verify and --qps %" PRIu32
 		", not '%" PRIu64 "'",
@@ -696,7 +701,7 @@ static enum options_result check_transport(struct options *options)
 		return options_wrong(options,
 			"--transport ud cannot be combined with %s: datagrams are SENDs",
 			operation->name);
-	if (operation->immediate && measure->verify)
+	if (operation->immediate && measure->verify && measure->bandwidth)
 		return options_wrong(options,
 			"--verify cannot be combined with --transport uc and %s: the next WRITE "
 			"may be faster",

@@ -490,7 +490,7 @@ int control_post_failed(struct control *control, int error)
 
 /* Waits. */
 
-/* Waits for any event. Returns 0, or -1 at the deadline or when stop_fd is readable. */
+/* Waits for any event. Returns 0; 1 at the deadline; -1 when stop_fd is readable. */
 static int wait_for_any(struct control *control, deadline_t deadline)
 {
 	bool unread = control->request && !control->heard &&
@@ -509,8 +509,7 @@ static int wait_for_any(struct control *control, deadline_t deadline)
 		most = LOOK_MS;
 	if (poll(waiting, 3, most) == 0) {
 		if (left == most)
-			return failure_set(&control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
-				CODE_DIAGNOSIS, "poll", "");
+			return 1;
 		if (unread)
 			write_nothing(control, 0);
 	}
@@ -530,9 +529,9 @@ int control_check(struct control *control)
 	return look(control) || take_events(control) ? -1 : report_end(control);
 }
 
-int control_sleep(struct control *control, deadline_t deadline)
+int control_sleep_until(struct control *control, deadline_t deadline)
 {
-	int ignored;
+	int waited, ignored;
 
 	if (report_end(control) || look(control))
 		return -1;
@@ -543,11 +542,21 @@ int control_sleep(struct control *control, deadline_t deadline)
 			       ? failure_errno(&control->failure, PHASE_EXCHANGE,
 					 "ibv_req_notify_cq", EIO)
 			       : 0;
-	if (wait_for_any(control, deadline) || take_events(control))
-		return -1;
+	waited = wait_for_any(control, deadline);
+	if (waited || take_events(control))
+		return waited > 0 ? 1 : -1;
 	while (endpoint_take_event(control->device.channel, &ignored))
 		;
 	return 0;
+}
+
+int control_sleep(struct control *control, deadline_t deadline)
+{
+	int slept = control_sleep_until(control, deadline);
+
+	return slept > 0 ? failure_set(&control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
+				   CODE_DIAGNOSIS, "poll", "")
+			 : slept;
 }
 
 /* Messages. */

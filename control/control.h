@@ -208,8 +208,11 @@ int control_check(struct control *control);
 
 /*
  * Arms the endpoint or, if it is armed, sleeps until an event arrives. In either case, the caller
- * then polls again.
+ * then polls again. Returns 0; 1 at the deadline; -1 on failure.
  */
+int control_sleep_until(struct control *control, deadline_t deadline);
+
+/* The same, but fails at the deadline. */
 int control_sleep(struct control *control, deadline_t deadline);
 
 /*

@@ -22,7 +22,7 @@ static const char *const bandwidth_columns[] = {"size_bytes", "bytes_per_second"
 static const char *const latency_columns[] = {"size_bytes", "poll", "here.operations",
 	"latency_ns.minimum", "latency_ns.median", "latency_ns.p90", "latency_ns.p99",
 	"latency_ns.p99_9", "latency_ns.p99_99", "latency_ns.maximum", "here.cpu_seconds",
-	"there.cpu_seconds", NULL};
+	"there.cpu_seconds", "here.lost_operations", NULL};
 
 void csv_head(char line[CSV_LINE], bool latency)
 {

@@ -7,11 +7,14 @@
  * data takes several packets, no specification promises that the last byte arrives last: packets
  * may take different paths and, with relaxed ordering, reach memory in any order. In that case, and
  * when waiting for events, each end writes with immediate data if the transport supports it.
+ *
+ * Over unreliable queue pairs, the test is that of measure/lossy-latency.h.
  */
 #include <sched.h>
 #include <string.h>
 
 #include "measure/atomics.h"
+#include "measure/lossy-latency.h"
 #include "measure/receives.h"
 #include "protocol/test-pattern.h"
 
@@ -349,6 +352,8 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 	struct form form;
 	int checked;
 
+	if (test_parameters_lossy(parameters))
+		return lossy_latency_run(test, latency);
 	if (test->server && parameters->operation->fetches)
 		return parameters->wait == TEST_EVENT ? 0 : spin_for_end(test);
 	perf_test_describe(test, test->queue_pairs, 0, &form.request, form.pieces);

@@ -1,19 +1,11 @@
 /*
- * Bandwidth tests over unreliable queue pairs: see measure/lossy.h. The notices between both ends
+ * Tests over unreliable queue pairs: see measure/lossy.h. The notices between both ends
  * use the connection's own queue pair, which has no operations.
  */
 #include <arpa/inet.h>
 #include <time.h>
 
 #include "measure/lossy.h"
-
-/*
- * The last operations may come after the notice: how often in sequence to look for them in vain,
- * and the pause before each look, in nanoseconds. Looks, not time, so that a thread that did not
- * run for long does not give up what has long arrived.
- */
-#define LOOKS    100
-#define PAUSE_NS 1000000
 
 /* An operation that comes later than this many after it is taken for lost. */
 #define LATEST 64
@@ -74,9 +66,10 @@ static int take_notice(struct perf_test *test, const struct notice *notice)
 {
 	struct lossy_state *lossy = &test->lossy;
 
-	if (!notice->last || (notice->of_initiator ? !test->serves || lossy->peer_told
-						   : !lossy->told || lossy->confirmed ||
-							     notice->number > lossy->sent))
+	if (test->parameters.kind == TEST_LATENCY || !notice->last ||
+		(notice->of_initiator
+				? !test->serves || lossy->peer_told
+				: !lossy->told || lossy->confirmed || notice->number > lossy->sent))
 		return failure_protocol(&test->control->failure, "notice",
 			"the peer reported an impossible position");
 	if (notice->of_initiator) {
@@ -135,7 +128,8 @@ int lossy_take(struct perf_test *test, const struct completion *completion, uint
 		received = perf_test_take_receive(test, completion, &notice);
 		return received > 0 ? take_notice(test, &notice) : received;
 	}
-	if (!test->serves || !is_operation(test, completion) ||
+	if ((!test->serves && test->parameters.kind == TEST_BANDWIDTH) ||
+		!is_operation(test, completion) ||
 		!count(perf_test_queue_pair(test, completion->pair), completion->wc, number))
 		return control_release(test->control, completion);
 	*data = completion->data + (is_datagram(test) ? TEST_GRH_SIZE : 0);
@@ -148,7 +142,8 @@ static bool has_all(const struct perf_test *test)
 {
 	const struct lossy_state *lossy = &test->lossy;
 
-	return lossy->peer_told && (lossy->arrived >= lossy->peer_sent || lossy->looks >= LOOKS);
+	return lossy->peer_told &&
+	       (lossy->arrived >= lossy->peer_sent || lossy->looks >= LOSSY_LOOKS);
 }
 
 static int tell(struct perf_test *test, uint64_t number, bool of_initiator)
@@ -189,7 +184,7 @@ bool lossy_is_over(const struct perf_test *test)
 
 bool lossy_waits(struct perf_test *test)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	const struct timespec pause = {.tv_nsec = LOSSY_PAUSE_NS};
 	struct lossy_state *lossy = &test->lossy;
 
 	if (!lossy->peer_told || lossy->replied)

@@ -1,7 +1,7 @@
 /*
- * Bandwidth tests over unreliable queue pairs, UC and UD. Each operation carries its number as
- * immediate data, and needs no permission: what finds no receive, or is lost on the way, is lost.
- * When all operations of an end have left, it tells the other over the connection, which is
+ * Tests over unreliable queue pairs, UC and UD. Each operation carries its number as immediate data,
+ * and needs no permission: what finds no receive, or is lost on the way, is lost. Latency tests are
+ * in measure/lossy-latency.h. In a bandwidth test, when all operations of an end have left, it tells the other over the connection, which is
  * reliable, how many these were; the other waits briefly for the last of them, and replies with the
  * number that has arrived. That is the end's result. See docs/protocol.md, "Unreliable tests".
  *
@@ -12,6 +12,14 @@
 #define MEASURE_LOSSY_H
 
 #include "measure/perf-test.h"
+
+/*
+ * The last operations may come after a message over the connection: how often in sequence to look
+ * for them in vain, and the pause before each look, in nanoseconds. Looks, not time, so that a
+ * thread that did not run for long does not give up what has long arrived.
+ */
+#define LOSSY_LOOKS    100
+#define LOSSY_PAUSE_NS 1000000
 
 /* True if the receives have, or will have, the memory that the operations need. */
 bool lossy_suffices(const struct perf_test *test, const struct test_parameters *parameters);

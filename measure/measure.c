@@ -121,7 +121,7 @@ static void compare_with_best(struct measurement *measurement, const struct meas
 		measurement->best = rate;
 		measurement->best_size = measured->parameters.size;
 	}
-	if (!measured->latency)
+	if (!measured->latency || measured->latency->count == 0)
 		return;
 	median = histogram_percentile(measured->latency, HISTOGRAM_MEDIAN);
 	if (measurement->lowest == 0 || median < measurement->lowest) {

@@ -76,7 +76,7 @@ static size_t receives_memory(const struct options *options)
 	const struct options_measure *measure = &options->measure;
 	uint64_t all = kept_memory(options, parameters_depth_max(options));
 	bool keeps = options->operation->receives && !options->operation->immediate &&
-		     measure->verify && measure->bandwidth;
+		     measure->verify && (measure->bandwidth || measure->transport != TEST_RC);
 
 	if (measure->transport == TEST_UD && !keeps)
 		return (size_t)(measure->largest + TEST_GRH_SIZE) * measure->queue_pairs;

@@ -224,7 +224,7 @@ static bool server_waits(const struct perf_test *test)
 	return !test_parameters_notices(parameters) && !parameters->operation->receives;
 }
 
-static int timed_out(struct perf_test *test)
+int perf_test_timed_out(struct perf_test *test)
 {
 	return failure_set(&test->control->failure, FAILURE_DEADLINE, PHASE_EXCHANGE,
 		CODE_DIAGNOSIS, "poll", "");
@@ -237,7 +237,19 @@ static int await_answer(struct perf_test *test, uint64_t now)
 
 	if (pair->sends_completed < test->keepalive_posted)
 		test->keepalive_sent = now;
-	return now - test->keepalive_sent < (uint64_t)test->timeout * 1000000 ? 0 : timed_out(test);
+	return now - test->keepalive_sent < (uint64_t)test->timeout * 1000000
+		       ? 0
+		       : perf_test_timed_out(test);
+}
+
+int perf_test_ask(struct perf_test *test, uint64_t now)
+{
+	if (perf_test_send_empty(test))
+		return -1;
+	test->keepalive_sent = now;
+	test->keepalive_posted = test->control->endpoint.pairs->sends_posted;
+	test->control->unanswered = test->control->answers;
+	return 0;
 }
 
 /*
@@ -251,12 +263,7 @@ static int keep_alive(struct perf_test *test, uint64_t now)
 		return await_answer(test, now);
 	if (now - test->keepalive_sent < PERF_TEST_KEEPALIVE_NS || !server_waits(test))
 		return 0;
-	if (perf_test_send_empty(test))
-		return -1;
-	test->keepalive_sent = now;
-	test->keepalive_posted = test->control->endpoint.pairs->sends_posted;
-	test->control->unanswered = test->control->answers;
-	return 0;
+	return perf_test_ask(test, now);
 }
 
 int perf_test_check_due(struct perf_test *test, uint64_t now)
@@ -274,7 +281,7 @@ int perf_test_check_idle(struct perf_test *test, deadline_t *deadline)
 	if (*deadline == 0)
 		*deadline = deadline_in(test->timeout);
 	if (deadline_left(*deadline) == 0)
-		return timed_out(test);
+		return perf_test_timed_out(test);
 	if (test->show)
 		test->show(test->show_context, test_now());
 	return control_check(test->control);

@@ -167,6 +167,12 @@ int perf_test_send_empty(struct perf_test *test);
 /* Takes an empty message at the server. Answers it if it is a keepalive. */
 int perf_test_take_empty(struct perf_test *test);
 
+/* Sends a keepalive, whose answer clears `unanswered` of the connection. At the client. */
+int perf_test_ask(struct perf_test *test, uint64_t now);
+
+/* Records that the peer does not answer in time. Returns -1. */
+int perf_test_timed_out(struct perf_test *test);
+
 /*
  * Call this regularly with the current time. Periodically checks whether to stop, and sends
  * keepalives to an idle server, which must answer within its timeout. Returns 1 if a check was due,

@@ -132,6 +132,8 @@ void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE
 {
 	const struct options *options = measurement->options;
 	bool both = options->measure.bidirectional, fetches = options->operation->fetches;
+	static const char *const transports[] = {
+		[TEST_RC] = "", [TEST_UC] = "over UC ", [TEST_UD] = "over UD "};
 	char here[END_SIZE], there[END_SIZE], date[32] = "";
 	struct tm local;
 
@@ -139,8 +141,9 @@ void screen_title(const struct measurement *measurement, char title[SCREEN_TITLE
 	put_end(there, options->host, &measurement->theirs);
 	if (localtime_r(&measurement->start, &local))
 		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M:%S", &local);
-	snprintf(title, SCREEN_TITLE, "%s %s %s %s %s %s%s", options->operation->word,
-		options->measure.latency ? "latency" : "bandwidth", both ? "between" : "from",
+	snprintf(title, SCREEN_TITLE, "%s %s %s%s %s %s %s%s", options->operation->word,
+		options->measure.latency ? "latency" : "bandwidth",
+		transports[options->measure.transport], both ? "between" : "from",
 		fetches ? there : here, both ? "and" : "to", fetches ? here : there, date);
 }
 

@@ -158,9 +158,18 @@ void table_latency(char cell[TABLE_CELL], double nanoseconds)
 	snprintf(cell, TABLE_CELL, "%.*f", microseconds < 99999.995 ? 2 : 0, microseconds);
 }
 
+/* All operations may have been lost. */
+static void put_latency(char cell[TABLE_CELL], const struct row *row, uint64_t nanoseconds)
+{
+	if (row->measured->latency->count > 0)
+		table_latency(cell, (double)nanoseconds);
+	else
+		snprintf(cell, TABLE_CELL, "-");
+}
+
 static void put_minimum(char cell[TABLE_CELL], const struct row *row)
 {
-	table_latency(cell, (double)row->measured->latency->minimum);
+	put_latency(cell, row, row->measured->latency->minimum);
 }
 
 /* Of too few operations, a high percentile is only the maximum. */
@@ -172,12 +181,12 @@ static void put_percentile(char cell[TABLE_CELL], const struct row *row)
 	if (part > 0.5 && (double)latency->count * (1 - part) < 1 - 1e-9)
 		snprintf(cell, TABLE_CELL, "-");
 	else
-		table_latency(cell, (double)histogram_percentile(latency, part));
+		put_latency(cell, row, histogram_percentile(latency, part));
 }
 
 static void put_maximum(char cell[TABLE_CELL], const struct row *row)
 {
-	table_latency(cell, (double)row->measured->latency->maximum);
+	put_latency(cell, row, row->measured->latency->maximum);
 }
 
 /* With --verbose and --bidirectional, 80 columns of text. */
@@ -202,6 +211,7 @@ static const struct column latency_columns[] = {
 	{4, 0, "size", "B", .put = put_size},
 	{10, 2, "minimum", "us", .put = put_minimum},
 	{9, 0, "median", "us", .put = put_percentile, .percentile = 0},
+	{8, 0, "lost", "%", .put = put_lost_part, .only = LOSSY},
 	{9, 3, "90 %", "us", .put = put_percentile, .percentile = 1},
 	{9, 1, "99 %", "us", .put = put_percentile, .percentile = 2},
 	{9, 3, "99.9 %", "us", .put = put_percentile, .percentile = 3},

@@ -19,7 +19,7 @@ bool test_run_can(const struct perf_test *test, const struct test_parameters *pa
 	uint64_t memory = test_parameters_memory(parameters);
 
 	if (parameters->kind == TEST_LATENCY && !parameters->operation->fetches &&
-		test->depth < PERF_TEST_OUTSTANDING_MAX)
+		!test_parameters_lossy(parameters) && test->depth < PERF_TEST_OUTSTANDING_MAX)
 		return false;
 	if (test_parameters_immediate(parameters) && !test->control->device.traits->immediate)
 		return false;

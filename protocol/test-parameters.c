@@ -104,20 +104,19 @@ static bool suits(const struct test_parameters *parameters)
 }
 
 /*
- * True if the transport has the operation, and something tells what arrives. A sender that nothing
- * but completions holds back reuses a slot after its operation has completed, and overwrites what
+ * True if the transport has the operation, and something tells what arrives. In a bandwidth test, a
+ * sender that nothing but completions holds back reuses a slot after its operation has completed, and overwrites what
  * its WRITEs have written.
  */
 static bool suits_transport(const struct test_parameters *parameters)
 {
 	if (parameters->transport == TEST_RC)
 		return true;
-	if (parameters->transport >= TEST_TRANSPORTS || parameters->kind != TEST_BANDWIDTH)
+	if (parameters->transport >= TEST_TRANSPORTS || !parameters->operation->receives ||
+		(parameters->operation->immediate && parameters->transport == TEST_UD))
 		return false;
-	return parameters->operation->receives &&
-	       !(parameters->operation->immediate && parameters->transport == TEST_UD) &&
-	       (!parameters->verify || (!parameters->operation->immediate &&
-					       parameters->slots == parameters->depth));
+	return !parameters->verify || parameters->kind == TEST_LATENCY ||
+	       (!parameters->operation->immediate && parameters->slots == parameters->depth);
 }
 
 /* True if work requests can be as the parameters say. */

@@ -59,7 +59,7 @@ static void check_measure(const struct options *options)
 		measure->inline_below <= (options->operation->fetches ? 0 : TEST_INLINE_MAX + 1));
 	fuzz_check(!measure->shares || options->operation->receives);
 	fuzz_check(measure->transport == TEST_RC ||
-		   (!measure->latency && !measure->shares && options->operation->receives));
+		   (!measure->shares && options->operation->receives));
 	fuzz_check(measure->gathers <= TEST_SGE_MAX && measure->gathers <= measure->smallest);
 	fuzz_check(!options->depth || measure->signal_every <= options->depth);
 	if (measure->latency)

@@ -484,8 +484,7 @@ most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" 
 	has "$ERR" '--transport ud cannot be combined with write: nothing would tell what has arrived'
 	expect 2 client bandwidth write-imm --transport ud "$ADDRESS" "$PORT"
 	expect 2 client bandwidth write-imm --transport uc --verify "$ADDRESS" "$PORT"
-	expect 2 client latency send --transport ud "$ADDRESS" "$PORT"
-	has "$ERR" 'latency does not accept --transport; bandwidth does'
+	expect 2 client latency write --transport ud "$ADDRESS" "$PORT"
 	if iwarp; then
 		expect 3 client bandwidth send --transport uc "$ADDRESS" "$PORT"
 		has "$ERR" "(--transport: $VM_DEVICE of this host has only reliable connections: its transport_type is IBV_TRANSPORT_IWARP)"
@@ -507,9 +506,13 @@ most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" 
 		assert_json 'all(.results[] | .here, .there; .operations + .lost_operations == 3000 and .wrong_operations == 0)'
 		expect 0 client bandwidth send --transport $transport --threads 2 --qps 2 --poll spin --size 512 --duration 0.3 \
 			"$ADDRESS" "$PORT"
+		document 0 latency --transport $transport --size 1..1K --verify --iterations 100
+		assert_json 'all(.results[]; .here.operations == 100 and .there.operations == 100 and .latency_ns.median > 0)'
 	done
 	document 0 bandwidth --transport uc --size 64K --verify --duration 0.3
 	MODE=write-imm
+	document 0 latency --transport uc --size 64K --verify --poll spin --iterations 100
+	assert_json '.results[0].here | .operations == 100 and .lost_operations == 0'
 	document 0 bandwidth --transport uc --size 64K --qps 2 --bidirectional --duration 0.3
 	MODE='write'
 	document 0 bandwidth --size 1K --duration 0.2
@@ -539,6 +542,26 @@ most() { sed -n "s/.*: the $1 of $VM_DEVICE of this host is \([0-9]*\)).*/\1/p" 
 		send --transport ud --verify
 		write-imm --transport uc
 	END
+	stop_server
+}
+
+# The client asks over the connection, and waits for the answer.
+# bats test_tags=roce
+@test "latency --transport uc and ud: a server that is busy for a while has lost nothing" {
+	local transport
+	MODE='send'
+	start_server any
+	for transport in uc ud; do
+		start_measurement latency --transport $transport --size 1K --duration 1
+		sleep 0.3
+		kill -STOP "${SERVER:?}"
+		sleep 0.5
+		kill -CONT "${SERVER:?}"
+		wait "${CLIENTS[-1]}" || fail "$transport: $(cat "$ERR")"
+		# The lost part, and the maximum.
+		awk '$1 == "1K" {found = $4 == "0.00" && $NF > 100000} END {exit !found}' "$DIR/running" ||
+			fail "$transport: $(cat "$DIR/running")"
+	done
 	stop_server
 }
 

@@ -49,6 +49,9 @@ setup_far() {
 			assert_json 'all(.results[] | .here, .there; .wrong_operations == 0 and .operations > 0 and
 				.operations + .lost_operations == 2000)'
 			[ "$disturbance" != 2 ] || assert_json 'all(.results[] | .here, .there; .lost_operations > 0)'
+			document 0 latency --transport $transport --size 1K --verify --iterations 300
+			assert_json '.results[0].here | .wrong_operations == 0 and .operations + .lost_operations == 300'
+			assert_json ".results[0].here | (.lost_operations > 0) == $([ "$disturbance" = 2 ] && echo true || echo false)"
 		done
 		repair_network
 	done

@@ -66,7 +66,7 @@ static const struct listed {
 	{"B", "      --signal-every N "},
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},
-	{"B", "      --transport rc|uc|ud "},
+	{"BL", "      --transport rc|uc|ud "},
 	{"BL", "      --size SIZE[..SIZE] "},
 	{"BC", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},

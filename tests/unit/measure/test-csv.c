@@ -75,8 +75,8 @@ static void a_latency_test_has_percentiles(void **state)
 	assert_string_equal(line,
 		"size_bytes,poll,here_operations,latency_ns_minimum,latency_ns_median,"
 		"latency_ns_p90,latency_ns_p99,latency_ns_p99_9,latency_ns_p99_99,"
-		"latency_ns_maximum,here_cpu_seconds,there_cpu_seconds");
-	assert_row(&measured, "8,event,10,100,100,100,300,300,300,300,1.500000000,0.000000000");
+		"latency_ns_maximum,here_cpu_seconds,there_cpu_seconds,here_lost_operations");
+	assert_row(&measured, "8,event,10,100,100,100,300,300,300,300,1.500000000,0.000000000,");
 }
 
 /* Each line has as many commas as the heading, and the longest numbers fit. */

@@ -270,6 +270,27 @@ static void a_latency_row_has_its_percentiles(void **state)
 	assert_true(p99_99 > 997 && p99_99 <= 1000);
 }
 
+static void losses_of_a_latency_test_are_a_part_as_well(void **state)
+{
+	static const char *const head[] = {
+		"size   minimum   median    lost     90 %     99 %   99.9 %  99.99 %   maximum",
+		"   B        us       us       %       us       us       us       us        us"};
+	struct options options = options_of(UNIT_AUTO, true, false);
+	struct measured measured = latency_measured(10);
+
+	(void)state;
+	options.measure.transport = TEST_UC;
+	measured.ours.lost = 10;
+	assert_table(&options, &measured,
+		(const char *const[]){head[0], head[1],
+			"   8      1.00   500.22    0.10   900.10   990.21   998.40  1000.00   1000.00"});
+	histogram_init(&latency);
+	measured.ours.operations = 0;
+	assert_table(&options, &measured,
+		(const char *const[]){head[0], head[1],
+			"   8         -        -  100.00        -        -        -        -         -"});
+}
+
 /* Of 9,000 operations, the slowest one in 10,000 is unknown. */
 static void a_high_percentile_needs_enough_operations(void **state)
 {
@@ -517,6 +538,7 @@ int main(void)
 		cmocka_unit_test(large_rates_keep_their_columns),
 		cmocka_unit_test(a_short_run_has_no_intervals),
 		cmocka_unit_test(a_latency_row_has_its_percentiles),
+		cmocka_unit_test(losses_of_a_latency_test_are_a_part_as_well),
 		cmocka_unit_test(large_latencies_keep_their_columns),
 		cmocka_unit_test(tables_fit_all_widths),
 		cmocka_unit_test(a_running_row_has_no_cpu_time),

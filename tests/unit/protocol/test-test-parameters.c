@@ -240,7 +240,10 @@ static void decodes_the_transport(void **state)
 		{TEST_UC, TEST_WRITE, TEST_BANDWIDTH, false, false, false},
 		{TEST_UC, TEST_READ, TEST_BANDWIDTH, false, false, false},
 		{TEST_UD, TEST_FETCH_ADD, TEST_BANDWIDTH, false, false, false},
-		{TEST_UC, TEST_SEND, TEST_LATENCY, false, false, false},
+		{TEST_UC, TEST_SEND, TEST_LATENCY, false, false, true},
+		{TEST_UD, TEST_SEND, TEST_LATENCY, true, false, true},
+		{TEST_UC, TEST_WRITE_IMM, TEST_LATENCY, true, false, true},
+		{TEST_UC, TEST_WRITE, TEST_LATENCY, false, false, false},
 		{TEST_UC, TEST_SEND, TEST_BANDWIDTH, true, true, true},
 		{TEST_UC, TEST_SEND, TEST_BANDWIDTH, true, false, false},
 		{TEST_UC, TEST_WRITE_IMM, TEST_BANDWIDTH, true, true, false},
@@ -258,6 +261,7 @@ static void decodes_the_transport(void **state)
 		parameters.kind = cases[i].kind;
 		parameters.direction = TEST_CLIENT;
 		parameters.verify = cases[i].verify;
+		parameters.signal_every = 0;
 		parameters.size = TEST_ATOMIC_SIZE;
 		parameters.slots = cases[i].keeps ? parameters.depth : 1;
 		test_parameters_encode(&parameters, bytes);
