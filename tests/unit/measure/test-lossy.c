@@ -252,6 +252,46 @@ static void strangers_do_not_count(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
+/* What is late, or comes from a stranger, between two tests is no message, and costs no receive. */
+static void strays_between_tests_are_ignored(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(tests_of); i++) {
+		struct test_parameters parameters = parameters_of(i, 100);
+		struct command sent = {.type = COMMAND_END, .number = 1}, received;
+		struct perf_test_fixture fixture;
+		struct perf_test *client = &fixture.client.test;
+		struct control *server = &fixture.server.control;
+		struct queue_pair *pair;
+
+		start(&fixture, &parameters);
+		test_run_begin(client, &parameters, 1000);
+		test_run_begin(&fixture.server.test, &parameters, 1000);
+		pair = fixture.server.test.queue_pairs[0].pair;
+		for (uint64_t number = 0; number < 3; number++) {
+			struct ibv_sge pieces[TEST_SGE_MAX];
+			struct ibv_send_wr request;
+
+			perf_test_describe(
+				client, &client->queue_pairs[0], number, &request, pieces);
+			assert_int_equal(perf_test_post(client, &client->queue_pairs[0],
+						 CONTROL_OPERATION, &request),
+				0);
+		}
+		/* The second one arrives after them, whatever overtakes what. */
+		for (unsigned int commands = 0; commands < 2; commands++) {
+			assert_int_equal(endpoint_arm(&server->endpoint), 0);
+			assert_int_equal(
+				control_send_message(client->control, &sent, deadline_in(1000)), 0);
+			assert_int_equal(
+				control_receive_message(server, &received, deadline_in(1000)), 0);
+			assert_int_equal(received.type, COMMAND_END);
+		}
+		assert_int_equal(pair->receives_posted, server->receives);
+		perf_test_fixture_stop(&fixture);
+	}
+}
+
 /* The peer says that more has arrived than was sent, or says it twice or too early. */
 static void impossible_notices_are_refused(void **state)
 {
@@ -336,6 +376,7 @@ int main(void)
 		cmocka_unit_test(late_operations_have_a_limit),
 		cmocka_unit_test(wrong_data_is_found),
 		cmocka_unit_test(strangers_do_not_count),
+		cmocka_unit_test(strays_between_tests_are_ignored),
 		cmocka_unit_test(impossible_notices_are_refused),
 		cmocka_unit_test(only_some_tests_can_be_unreliable),
 		cmocka_unit_test(a_device_may_have_no_such_queue_pairs),
