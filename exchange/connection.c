@@ -292,14 +292,18 @@ static uint8_t smaller(int a, int b)
 /* Encodes our hello before the CQ thread, which reads it, adopts the connection. */
 static void make_hello(struct connection *connection)
 {
+	const struct exchange_settings *settings = connection->settings;
 	const struct hello ours = {
 		.version = HELLO_VERSION,
 		.mode = (uint8_t)connection->mode->number,
 		.kind = HELLO_EXCHANGE,
 		.size = source_size(connection->source),
-		.timeout = (uint32_t)connection->settings->timeout,
-		.flags = connection->settings->plans,
+		.timeout = (uint32_t)settings->timeout,
+		.flags = settings->plans,
 		.mtu = connection->mtu,
+		/* A client that does not say so might not expect that the server does. */
+		.holes = settings->plans & (HELLO_SENDS_TREE | HELLO_TAKES_TREE) &&
+			 (settings->active || connection->theirs.holes),
 	};
 
 	connection->hello_bytes =

@@ -61,6 +61,7 @@ struct hello {
 	 * otherwise 0.
 	 */
 	uint16_t mtu;
+	bool holes; /* exchange: the sender understands TREE_SPARSE */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);

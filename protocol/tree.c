@@ -36,6 +36,8 @@ static bool is_valid(const struct tree_entry *entry)
 		return entry->name_size > 0 && entry->size == 0;
 	case TREE_FILE:
 		return entry->name_size > 0;
+	case TREE_SPARSE:
+		return entry->name_size > 0 && entry->size > 0;
 	case TREE_LINK:
 		return entry->name_size > 0 && entry->size > 0 && entry->size <= TREE_LINK_MAX;
 	case TREE_LEAVE:
@@ -55,6 +57,20 @@ int tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADER_SIZE]
 		.name_size = header[AT_NAME_SIZE],
 	};
 	return is_valid(entry) ? 0 : -EPROTO;
+}
+
+void tree_run_encode(const struct tree_run *run, uint8_t bytes[TREE_RUN_SIZE])
+{
+	le_put64(bytes, run->hole);
+	le_put64(bytes + 8, run->data);
+}
+
+int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], uint64_t left)
+{
+	*run = (struct tree_run){.hole = le_get64(bytes), .data = le_get64(bytes + 8)};
+	if (run->hole > left || run->data > left - run->hole)
+		return -EPROTO;
+	return run->data > 0 || run->hole == left ? 0 : -EPROTO;
 }
 
 /* More files than this are unknown: see is_valid(). */

@@ -16,6 +16,7 @@
 #define TREE_NAME_MAX    255  /* bytes */
 #define TREE_LINK_MAX    4095 /* bytes of a symbolic link's target */
 #define TREE_DEPTH_MAX   128  /* nested folders */
+#define TREE_RUN_SIZE    16   /* bytes before the data of a run */
 
 enum tree_kind {
 	TREE_START = 1,  /* the first entry; size: bytes of storage that the tree needs */
@@ -23,6 +24,7 @@ enum tree_kind {
 	TREE_FILE = 3,   /* contents: its data */
 	TREE_LINK = 4,   /* a symbolic link; contents: its target */
 	TREE_LEAVE = 5,  /* the end of the folder */
+	TREE_SPARSE = 6, /* a file with holes; contents: its runs. The peer must understand it */
 };
 
 struct tree_entry {
@@ -30,14 +32,27 @@ struct tree_entry {
 	uint16_t mode;        /* permissions, at most 0777 */
 	uint32_t nanoseconds; /* of the modification time */
 	int64_t seconds;      /* of the modification time, since 1970 */
-	uint64_t size;        /* bytes of the contents, at most INT64_MAX */
+	uint64_t size;        /* bytes of the contents, or of a sparse file; at most INT64_MAX */
 	uint8_t name_size;    /* bytes */
+};
+
+/* A run of a sparse file: a hole, which may be empty, and the data behind it. */
+struct tree_run {
+	uint64_t hole, data; /* bytes; only the last run may have no data */
 };
 
 void tree_encode(const struct tree_entry *entry, uint8_t header[TREE_HEADER_SIZE]);
 
 /* Decodes a header. Returns 0, or -EPROTO if a field is invalid for its kind. */
 int tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADER_SIZE]);
+
+void tree_run_encode(const struct tree_run *run, uint8_t bytes[TREE_RUN_SIZE]);
+
+/*
+ * Decodes a run of a file of which so many bytes are left. Returns 0, or -EPROTO if it does not fit
+ * in there, or ends before it without data.
+ */
+int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], uint64_t left);
 
 /*
  * In a TREE_START, the modification time is replaced by what the stream consists of: its bytes and

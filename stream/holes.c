@@ -1,6 +1,6 @@
 /*
- * Splits data into runs of zero blocks, which are skipped, and runs of other blocks, which are
- * written. The caller owns the data and the file descriptor.
+ * Finds holes of files; and splits data into runs of zero blocks, which are skipped, and runs of
+ * other blocks, which are written. The caller owns the data and the file descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +11,56 @@
 
 #include "stream/direct.h"
 #include "stream/holes.h"
+#include "stream/storage.h"
 
 _Static_assert(sizeof(off_t) == 8, "large files need -D_FILE_OFFSET_BITS=64");
 
 /* Granularity of holes: the block size of most file systems. */
 #define BLOCK_SIZE 4096
+
+/* Smaller files are sent whole. */
+#define LEAST 65536
+
+bool holes_likely(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) && status->st_size >= LEAST &&
+	       storage_of(status) < (uint64_t)status->st_size;
+}
+
+/* Finds the run where the kernel knows no holes: all is data. */
+static int find_none(int file, uint64_t offset, uint64_t size, struct tree_run *run)
+{
+	struct stat status;
+
+	if (fstat(file, &status))
+		return -errno;
+	*run = (struct tree_run){.data = size - offset};
+	return (uint64_t)status.st_size < size ? -ENODATA : 0;
+}
+
+int holes_find(int file, uint64_t offset, uint64_t size, struct tree_run *run)
+{
+	struct stat status;
+	off_t data = lseek(file, (off_t)offset, SEEK_DATA), hole;
+
+	if (data < 0 && errno != ENXIO)
+		return errno == EINVAL ? find_none(file, offset, size, run) : -errno;
+	if (data < 0 || (uint64_t)data >= size) {
+		/* No data is left, or nothing at all. */
+		if (fstat(file, &status))
+			return -errno;
+		*run = (struct tree_run){.hole = size - offset};
+		return (uint64_t)status.st_size < size ? -ENODATA : 0;
+	}
+	hole = lseek(file, data, SEEK_HOLE);
+	if (hole < 0)
+		return errno == ENXIO ? -ENODATA : -errno;
+	if ((uint64_t)hole > size)
+		hole = (off_t)size;
+	*run = (struct tree_run){
+		.hole = (uint64_t)data - offset, .data = (uint64_t)hole - (uint64_t)data};
+	return 0;
+}
 
 /* Compares each byte with the next. For most data, this stops within the first bytes. */
 static bool is_zero(const uint8_t *bytes, size_t size)

@@ -1,10 +1,24 @@
-/* Writes sparse files: blocks of zeros use no disk space. Any thread. */
+/* Sparse files: where their holes are, and how blocks of zeros become holes. Any thread. */
 #ifndef STREAM_HOLES_H
 #define STREAM_HOLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+
+#include "protocol/tree.h"
+
+/* True if the file has holes that are worth looking for. */
+bool holes_likely(const struct stat *status);
+
+/*
+ * Finds the run of a regular file that begins at this offset, which is smaller than the size. Moves
+ * the offset of the descriptor. Returns 0; -ENODATA if the file has become shorter; or -errno.
+ * lseek(2).
+ */
+int holes_find(int file, uint64_t offset, uint64_t size, struct tree_run *run);
 
 /* A regular file. */
 struct holes_file {

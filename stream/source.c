@@ -600,6 +600,12 @@ void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE])
 		digester_set_key(source->digester, key);
 }
 
+void source_send_holes(struct source *source)
+{
+	if (source->tree)
+		tree_input_send_holes(source->tree);
+}
+
 void source_begin(struct source *source)
 {
 	ring_begin(source->ring);

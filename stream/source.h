@@ -104,6 +104,9 @@ int source_start(struct source *source, struct ring *ring, size_t most, unsigned
 /* Sets the digest key, which is copied. Call it between source_start() and source_begin(). */
 void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 
+/* Does not send the holes of a tree's files, which the peer must understand. Before it begins. */
+void source_send_holes(struct source *source);
+
 /* Lets the thread fill the ring. */
 void source_begin(struct source *source);
 

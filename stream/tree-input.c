@@ -16,6 +16,7 @@
 
 #include "host/memory-budget.h"
 #include "protocol/tree.h"
+#include "stream/holes.h"
 #include "stream/storage.h"
 #include "stream/tasks.h"
 #include "stream/tree-input.h"
@@ -35,6 +36,7 @@ struct entry {
 	enum walk_kind kind;
 	struct walk_folder *folder; /* that contains it, or NULL */
 	bool sums;                  /* finds out the size only */
+	bool holes;                 /* of files are not sent */
 	uint64_t ahead;             /* reads files of up to this many bytes */
 	const char *name;           /* in that folder */
 	const char *sent;           /* the name in the stream */
@@ -56,6 +58,7 @@ struct tree_input {
 	struct tree_walk *walk;
 	const char **excluded; /* patterns, or NULL */
 	struct tasks tasks;
+	bool holes;                           /* are not sent */
 	unsigned int window;                  /* tasks that are kept ahead */
 	uint64_t ahead;                       /* bytes of a file that each of them may read */
 	bool started;                         /* the first entry was sent */
@@ -70,7 +73,8 @@ struct tree_input {
 	uint8_t pending[TREE_HEADER_SIZE + TREE_NAME_MAX];
 	size_t pending_size, pending_used;
 	struct entry *entry; /* whose contents follow, or NULL */
-	uint64_t used;       /* bytes of the contents so far */
+	uint64_t used;       /* bytes of the contents so far; of a sparse file, with its holes */
+	uint64_t run_left;   /* of a sparse file: bytes of the run */
 	uint64_t produced;   /* bytes of the stream */
 
 	struct root roots[];
@@ -164,6 +168,33 @@ static bool may_read(const struct entry *entry, const struct stat *status)
 
 static const char changed[] = "it changed while being read";
 
+/* Opens a file. O_NONBLOCK: by now it may be a FIFO. Only an input may be a symbolic link. */
+static int open_entry(const struct entry *entry)
+{
+	return openat(folder_of(entry), entry->name,
+		O_RDONLY | O_NONBLOCK | O_CLOEXEC | (entry->folder ? O_NOFOLLOW : 0));
+}
+
+/* Returns how many bytes the runs of a sparse file of this size take in the stream. */
+static uint64_t size_of_runs(const struct entry *entry, uint64_t size)
+{
+	int file = open_entry(entry), error = file < 0;
+	uint64_t at = 0, sum = 0;
+	struct tree_run run;
+
+	while (at < size && !error) {
+		error = holes_find(file, at, size, &run);
+		if (!error) {
+			at += run.hole + run.data;
+			sum += TREE_RUN_SIZE + run.data;
+		}
+	}
+	if (file >= 0)
+		close(file);
+	/* Why it cannot be read is found out when it is sent. */
+	return error ? size : sum;
+}
+
 /* Finds out the size of an entry in the stream, and the storage that it needs. */
 static void sum_entry(struct entry *entry)
 {
@@ -177,6 +208,8 @@ static void sum_entry(struct entry *entry)
 	if (!may_read(entry, &status))
 		return leave_out(entry, -EACCES, NULL);
 	entry->header.size = (uint64_t)status.st_size;
+	if (entry->holes && holes_likely(&status))
+		entry->header.size = size_of_runs(entry, entry->header.size);
 	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
 }
 
@@ -218,19 +251,17 @@ static void read_ahead(struct entry *entry)
 /* Opens the file. Its size is taken from the open file, because it may have changed. */
 static void open_file(struct entry *entry)
 {
-	/* O_NONBLOCK: by now it may be a FIFO. Only an input itself may be a symbolic link. */
-	int follow = entry->folder ? O_NOFOLLOW : 0;
 	struct stat status;
 
-	entry->file =
-		openat(folder_of(entry), entry->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | follow);
+	entry->file = open_entry(entry);
 	if (entry->file < 0)
 		return leave_out(entry, -errno, NULL);
 	if (fstat(entry->file, &status) || !S_ISREG(status.st_mode))
 		return leave_out(entry, -EIO, changed);
-	describe(entry, TREE_FILE, &status);
+	describe(entry, entry->holes && holes_likely(&status) ? TREE_SPARSE : TREE_FILE, &status);
 	entry->header.size = (uint64_t)status.st_size;
-	if (entry->header.size > 0 && entry->header.size <= entry->ahead)
+	if (entry->header.kind == TREE_FILE && entry->header.size > 0 &&
+		entry->header.size <= entry->ahead)
 		read_ahead(entry);
 	if (entry->header.size == 0 || entry->contents) {
 		close(entry->file);
@@ -342,6 +373,11 @@ void tree_input_end(struct tree_input *input)
 	tasks_end(&input->tasks);
 }
 
+void tree_input_send_holes(struct tree_input *input)
+{
+	input->holes = true;
+}
+
 void tree_input_count_in(struct tree_input *input, struct tree_progress *progress)
 {
 	input->progress = progress;
@@ -411,6 +447,7 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 		return NULL;
 	entry->kind = found->kind;
 	entry->sums = !input->started;
+	entry->holes = input->holes;
 	entry->ahead = input->ahead;
 	entry->file = -1;
 	entry->name = memcpy(entry->texts, name, name_size);
@@ -543,19 +580,53 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 			entry->kind == WALK_FILE ? entry->header.size : 0, input->produced);
 	send_header(input, &entry->header, entry->sent);
 	input->entry = entry;
-	input->used = 0;
+	input->used = input->run_left = 0;
 	return 1;
+}
+
+/* Frees the entry if all of its contents are sent. */
+static void end_contents(struct tree_input *input)
+{
+	if (input->used < input->entry->header.size)
+		return;
+	free_entry(input->entry);
+	input->entry = NULL;
+}
+
+/* Makes the header of the next run of a sparse file the next bytes. Returns 0 or -errno. */
+static int start_run(struct tree_input *input, char *why)
+{
+	const struct entry *entry = input->entry;
+	struct tree_run run;
+	int error = holes_find(entry->file, input->used, entry->header.size, &run);
+
+	if (error)
+		return tree_walk_refuse(why, entry->path,
+			error == -ENODATA ? truncated : strerror(-error),
+			error == -ENODATA ? -EIO : error);
+	tree_run_encode(&run, input->pending);
+	input->pending_size = TREE_RUN_SIZE;
+	input->pending_used = 0;
+	input->used += run.hole;
+	input->run_left = run.data;
+	end_contents(input);
+	return 0;
 }
 
 /* Sends the next bytes of an entry's contents, and frees it after the last one. */
 static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size, char *why)
 {
 	struct entry *entry = input->entry;
-	uint64_t left = entry->header.size - input->used;
+	bool sparse = entry->header.kind == TREE_SPARSE;
+	uint64_t left = sparse ? input->run_left : entry->header.size - input->used;
 	ssize_t got = size < left ? (ssize_t)size : (ssize_t)left;
 
+	if (sparse && left == 0)
+		return start_run(input, why);
 	if (entry->contents)
 		memcpy(buffer, entry->contents + input->used, (size_t)got);
+	else if (sparse)
+		got = pread(entry->file, buffer, (size_t)got, (off_t)input->used);
 	else if (left > 0)
 		got = read(entry->file, buffer, (size_t)got);
 	if (got < 0)
@@ -564,10 +635,8 @@ static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size
 	if (got == 0 && left > 0)
 		return tree_walk_refuse(why, entry->path, truncated, -EIO);
 	input->used += (uint64_t)got;
-	if (input->used == entry->header.size) {
-		free_entry(entry);
-		input->entry = NULL;
-	}
+	input->run_left -= sparse ? (uint64_t)got : 0;
+	end_contents(input);
 	return got;
 }
 

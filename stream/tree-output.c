@@ -82,6 +82,7 @@ enum part {
 	PART_HEADER,
 	PART_NAME,
 	PART_TARGET, /* of a symbolic link */
+	PART_RUN,    /* of a sparse file: its header */
 	PART_DATA,   /* of a file */
 };
 
@@ -95,13 +96,15 @@ struct tree_output {
 	char path[PATH_MAX]; /* of the current entry, for errors; truncated if too long */
 
 	enum part part;
-	size_t got; /* bytes of the current header, name or target */
+	size_t got; /* bytes of the current header, name, target or run */
 	uint8_t header[TREE_HEADER_SIZE];
 	char name[FILE_NAME_MAX + 1];
 	char target[TREE_LINK_MAX + 1];
+	uint8_t run[TREE_RUN_SIZE];
 	struct tree_entry entry;
 	struct file *file; /* whose data arrives; NULL: none, or a small one */
-	off_t position;    /* bytes of it so far */
+	off_t position;    /* bytes of it so far, with holes */
+	uint64_t data_end; /* where its data ends, or that of the run */
 
 	struct tasks tasks;
 	unsigned int window; /* most tasks at a time; 1: there are none */
@@ -513,21 +516,48 @@ static int take_link(struct tree_output *output, char *why)
 /* Begins a file: its data follows, if there is any. */
 static int take_file(struct tree_output *output, char *why)
 {
-	bool small = start_item(output, output->entry.size);
+	bool sparse = output->entry.kind == TREE_SPARSE;
+	bool small = !sparse && start_item(output, output->entry.size);
 	int error;
 
 	tree_progress_count(output->progress, output->path, output->entry.size, 0);
 	output->position = 0;
+	output->data_end = sparse ? 0 : output->entry.size;
 	if (!small) {
 		error = start_file(output, why);
 		if (error)
 			return error;
 	}
 	if (output->entry.size > 0) {
-		output->part = PART_DATA;
+		output->part = sparse ? PART_RUN : PART_DATA;
 		return 0;
 	}
 	return small ? finish_item(output, why) : end_file(output, why);
+}
+
+/* Goes on after the data of a run, or of the file. */
+static int end_data(struct tree_output *output, char *why)
+{
+	bool ended = (uint64_t)output->position == output->entry.size;
+
+	output->part = ended ? PART_HEADER : PART_RUN;
+	return ended ? end_file(output, why) : 0;
+}
+
+/* Begins a run of a sparse file. */
+static int take_run(struct tree_output *output, char *why)
+{
+	uint64_t left = output->entry.size - (uint64_t)output->position;
+	struct tree_run run;
+
+	if (tree_run_decode(&run, output->run, left))
+		return refuse_stream("a hole or the data behind it does not fit in its file", why);
+	output->position += (off_t)run.hole;
+	output->data_end = (uint64_t)output->position + run.data;
+	if (run.data == 0)
+		return end_data(output, why);
+	output->part = PART_DATA;
+	return 0;
 }
 
 /* Sets the path of the entry in the current folder. */
@@ -595,6 +625,7 @@ static int begin_entry(struct tree_output *output, char *why)
 		output->part = PART_TARGET;
 		return 0;
 	case TREE_FILE:
+	case TREE_SPARSE:
 		return take_file(output, why);
 	}
 	return refuse_stream("an entry is of an unknown kind", why);
@@ -612,7 +643,7 @@ static int take_header(struct tree_output *output, char *why)
 	return 0;
 }
 
-/* Where the bytes of the current header, name or target are collected, and their number. */
+/* Where the bytes of the current header, name, target or run are collected, and their number. */
 static void *part_space(struct tree_output *output, size_t *size)
 {
 	switch (output->part) {
@@ -625,6 +656,9 @@ static void *part_space(struct tree_output *output, size_t *size)
 	case PART_TARGET:
 		*size = (size_t)output->entry.size;
 		return output->target;
+	case PART_RUN:
+		*size = TREE_RUN_SIZE;
+		return output->run;
 	case PART_DATA:
 		break;
 	}
@@ -632,7 +666,7 @@ static void *part_space(struct tree_output *output, size_t *size)
 	return NULL;
 }
 
-/* Takes bytes of a header, name or target. Returns their number or -errno. */
+/* Takes bytes of a header, name, target or run. Returns their number or -errno. */
 static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_t size, char *why)
 {
 	enum part part = output->part;
@@ -650,6 +684,8 @@ static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_
 		error = take_header(output, why);
 	} else if (part == PART_NAME) {
 		error = begin_entry(output, why);
+	} else if (part == PART_RUN) {
+		error = take_run(output, why);
 	} else {
 		output->part = PART_HEADER;
 		error = take_link(output, why);
@@ -660,7 +696,7 @@ static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_
 /* Begins another piece of a larger file, if there are workers for it. */
 static void start_piece(struct tree_output *output)
 {
-	uint64_t left = output->entry.size - (uint64_t)output->position;
+	uint64_t left = output->data_end - (uint64_t)output->position;
 
 	if (!start_item(output, left < TASKS_FILE_SIZE ? left : TASKS_FILE_SIZE))
 		return;
@@ -686,7 +722,7 @@ static ssize_t fill_item(struct tree_output *output, const uint8_t *bytes, size_
 /* Writes bytes of the file. Returns their number or -errno. */
 static ssize_t write_bytes(struct tree_output *output, const uint8_t *bytes, size_t size, char *why)
 {
-	uint64_t left = output->entry.size - (uint64_t)output->position;
+	uint64_t left = output->data_end - (uint64_t)output->position;
 	size_t most = size < left ? size : (size_t)left;
 	const struct holes_file file = {.file = output->file->descriptor};
 	int error = holes_write(&file, bytes, most, output->position);
@@ -708,10 +744,8 @@ static ssize_t take_data(struct tree_output *output, const uint8_t *bytes, size_
 		start_piece(output);
 	taken = output->item ? fill_item(output, bytes, size, why)
 			     : write_bytes(output, bytes, size, why);
-	if (taken >= 0 && (uint64_t)output->position == output->entry.size) {
-		output->part = PART_HEADER;
-		error = end_file(output, why);
-	}
+	if (taken >= 0 && (uint64_t)output->position == output->data_end)
+		error = end_data(output, why);
 	return error ? error : taken;
 }
 

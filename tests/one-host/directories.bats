@@ -42,9 +42,9 @@ same_tree() {
 		start_server --output "$DIR/in" --count 1 $mode
 		expect 0 client --input "$DIR/from/tree" --input "$DIR/from/file" -i "$DIR/from/empty file" \
 			$mode "$ADDRESS" "$PORT"
-		has "$OUT" "^sent $DIR/from/tree and 2 more (9 files, 24.0 MB) to $ADDRESS:$PORT by [A-Z]* in .*, verified, XXH3 [0-9a-f]*\\.\$"
+		has "$OUT" "^sent $DIR/from/tree and 2 more (9 files, 3.0 MB) to $ADDRESS:$PORT by [A-Z]* in .*, verified, XXH3 [0-9a-f]*\\.\$"
 		server_exits 0
-		has "$LOG" "^received $DIR/in/tree and 2 more (9 files, 24.0 MB) from $ADDRESS:[0-9]* by [A-Z]* in .*, verified, XXH3 "
+		has "$LOG" "^received $DIR/in/tree and 2 more (9 files, 3.0 MB) from $ADDRESS:[0-9]* by [A-Z]* in .*, verified, XXH3 "
 		same_tree "$DIR/from" "$DIR/in"
 		[ "$(stat -c %b "$DIR/in/tree/sparse")" -eq 0 ]
 		rm -r "$DIR/in"
@@ -57,6 +57,36 @@ same_tree() {
 		rm -r "$DIR/in"
 		mkdir "$DIR/in"
 	done
+}
+
+# data_at FILE OFFSET-IN-MB: prints a megabyte of the file.
+data_at() { dd if="$1" bs=1M skip="$2" count=1 status=none; }
+
+@test "holes of files in a directory are not sent: 100 GB with 2 MB of data, in each mode" {
+	local options
+	make_file "$DIR/data" 1048576
+	mkdir -p "$DIR/from/tree" "$DIR/in"
+	truncate -s 50G "$DIR/from/tree/a" "$DIR/from/tree/b"
+	dd if="$DIR/data" of="$DIR/from/tree/a" bs=1M seek=40000 conv=notrunc status=none
+	dd if="$DIR/data" of="$DIR/from/tree/b" bs=1M seek=51199 conv=notrunc status=none
+	printf 'a secret of one line' >"$DIR/secret"
+	while read -r MODE options; do
+		# shellcheck disable=SC2086 # several words
+		start_server --output "$DIR/in" --count 1 $options "$MODE"
+		# shellcheck disable=SC2086
+		expect 0 client --input "$DIR/from/tree" $options "$MODE" "$ADDRESS" "$PORT"
+		has "$OUT" "^sent $DIR/from/tree (2 files, 2.1 MB) to "
+		server_exits 0
+		diff <(list "$DIR/from") <(list "$DIR/in")
+		data_at "$DIR/in/tree/a" 40000 | cmp - "$DIR/data"
+		data_at "$DIR/in/tree/b" 51199 | cmp - "$DIR/data"
+		[ "$(du -m "$DIR/in" | tail -n 1 | cut -f 1)" -le 3 ]
+		rm -r "$DIR/in/tree"
+	done <<-END
+		write
+		read --workers 4
+		send --secret-file $DIR/secret
+	END
 }
 
 @test "--exclude omits what matches, as rsync does, at either end, also if it could not be read" {

@@ -156,6 +156,34 @@ static void assert_is_our_hello(
 	assert_int_equal(ours.timeout, fixture->settings.timeout);
 }
 
+/* Who takes trees says that it understands holes; a server only to a client that says so, too. */
+static void holes_are_agreed_on(void **state)
+{
+	static const struct {
+		struct fixture fixture;
+		bool said;
+	} cases[] = {
+		{{.active = true, .plans = HELLO_TAKES_TREE}, true},
+		{{.active = true}, false},
+		{{.plans = HELLO_TAKES_TREE, .peer_holes = true}, true},
+		{{.plans = HELLO_TAKES_TREE}, false},
+		{{.peer_holes = true}, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct fixture fixture = cases[i].fixture;
+		struct rdma_conn_param parameters;
+		struct hello ours;
+
+		fixture_start(&fixture);
+		parameters = connection_parameters(fixture.connection);
+		assert_int_equal(hello_decode(&ours, parameters.private_data, HELLO_SIZE), 0);
+		assert_int_equal(ours.holes, cases[i].said);
+		fixture_end(&fixture);
+	}
+}
+
 /*
  * A retry_count of 0 means no retries. An rnr_retry_count of 7 means no limit. An RNR timer value
  * of 0 means 655 ms.
@@ -294,17 +322,17 @@ static void refuses_a_reply_that_does_not_match(void **state)
 		uint8_t length, depth;
 		const char *input, *says;
 	} cases[] = {
-		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0, false, 0, 0}, HELLO_SIZE, 1, NULL,
+		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false}, HELLO_SIZE, 1, NULL,
 			"the server's hello does not match ours (version 1, mode 0)"},
-		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0, false, 0, 0}, HELLO_SIZE, 1, NULL,
+		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false}, HELLO_SIZE, 1, NULL,
 			"version 3"},
-		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false, 0, 0}, HELLO_SIZE, 1, NULL,
+		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false}, HELLO_SIZE, 1, NULL,
 			"version 0"},
-		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0}, HELLO_SIZE, 1, NULL,
+		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0, false}, HELLO_SIZE, 1, NULL,
 			"mode 1"},
-		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false, 0, 0}, HELLO_SIZE - 1, 1, NULL,
-			"does not match ours"},
-		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0}, HELLO_SIZE, 0, NULL,
+		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false}, HELLO_SIZE - 1, 1,
+			NULL, "does not match ours"},
+		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0, false}, HELLO_SIZE, 0, NULL,
 			"the server does not allow RDMA READ"},
 		{MODE_READ, {0}, 0, 0, NULL, "the server does not allow RDMA READ"},
 		/* The tutorial's programs exchange only texts. */
@@ -440,6 +468,7 @@ int main(void)
 		with_fixture(iwarp_reads_into_its_own_region),
 		with_fixture(a_ring_for_reads_is_not_remote_accessible),
 		with_fixture(each_connection_has_its_own_protection_domain),
+		with_fixture(holes_are_agreed_on),
 		with_fixture(connects_with_retries_and_a_hello),
 		with_fixture(the_hello_has_the_size_of_the_stream),
 		with_fixture(accepts_with_the_limits_of_both_ends),

@@ -1,5 +1,6 @@
 /* The wire format of a tree stream's entries, and the entries and names that are refused. */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "protocol/tree.h"
@@ -15,6 +16,7 @@ static const struct tree_entry entries[] = {
 	{.kind = TREE_FILE, .mode = 0640, .seconds = INT64_MAX, .size = INT64_MAX, .name_size = 1},
 	{.kind = TREE_LINK, .mode = 0777, .size = TREE_LINK_MAX, .name_size = 9},
 	{.kind = TREE_LEAVE},
+	{.kind = TREE_SPARSE, .mode = 0640, .size = INT64_MAX, .name_size = 1},
 };
 
 static void an_entry_survives_encoding(void **state)
@@ -79,7 +81,9 @@ static void invalid_entries_are_refused(void **state)
 {
 	static const struct tree_entry invalid[] = {
 		{.kind = 0},
-		{.kind = TREE_LEAVE + 1},
+		{.kind = TREE_SPARSE + 1},
+		{.kind = TREE_SPARSE, .name_size = 1},
+		{.kind = TREE_SPARSE, .size = 1},
 		{.kind = TREE_START, .name_size = 1},
 		{.kind = TREE_START, .size = (uint64_t)INT64_MAX + 1},
 		{.kind = TREE_FOLDER},
@@ -105,6 +109,41 @@ static void invalid_entries_are_refused(void **state)
 	}
 }
 
+static void runs_fit_in_their_file(void **state)
+{
+	static const uint8_t published[TREE_RUN_SIZE] = {8, 7, 6, 5, 4, 3, 2, 1, 0, 0x10};
+	static const struct {
+		struct tree_run run;
+		uint64_t left;
+		bool fits;
+	} cases[] = {
+		{{0, 1}, 1, true},
+		{{0, 1}, 2, true},
+		{{1, 0}, 1, true},
+		{{0, 0}, 0, true}, /* no file is empty */
+		{{1, 0}, 2, false},
+		{{0, 0}, 1, false},
+		{{2, 0}, 1, false},
+		{{0, 2}, 1, false},
+		{{5, 6}, 10, false},
+		{{UINT64_MAX, 2}, 10, false},
+		{{INT64_MAX - 1, 1}, INT64_MAX, true},
+	};
+	uint8_t bytes[TREE_RUN_SIZE];
+	struct tree_run run = {.hole = 0x0102030405060708, .data = 4096};
+
+	(void)state;
+	tree_run_encode(&run, bytes);
+	assert_memory_equal(bytes, published, sizeof(bytes));
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		tree_run_encode(&cases[i].run, bytes);
+		assert_int_equal(
+			tree_run_decode(&run, bytes, cases[i].left), cases[i].fits ? 0 : -EPROTO);
+		assert_int_equal(run.hole, cases[i].run.hole);
+		assert_int_equal(run.data, cases[i].run.data);
+	}
+}
+
 static void a_name_has_a_single_component(void **state)
 {
 	(void)state;
@@ -127,6 +166,7 @@ int main(void)
 		cmocka_unit_test(the_layout_is_the_published_one),
 		cmocka_unit_test(the_start_counts_the_stream),
 		cmocka_unit_test(invalid_entries_are_refused),
+		cmocka_unit_test(runs_fit_in_their_file),
 		cmocka_unit_test(a_name_has_a_single_component),
 	};
 

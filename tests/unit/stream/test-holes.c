@@ -113,14 +113,57 @@ static void reaches_beyond_4_gib(void **state)
 	close(file);
 }
 
+/* Runs of a file: what holes_find() finds from each end of a run to the next. */
+static void finds_the_runs_of_a_file(void **state)
+{
+	static const struct tree_run wanted[] = {
+		{2 * BLOCK, BLOCK}, {5 * BLOCK, 2 * BLOCK}, {7, 0}};
+	const uint64_t size = 10 * BLOCK + 7;
+	int file = make_file();
+	struct tree_run run;
+	struct stat status;
+	uint64_t at = 0;
+
+	(void)state;
+	need_holes(file);
+	assert_int_equal(pwrite(file, "x", 1, 2 * BLOCK + 1), 1);
+	assert_int_equal(pwrite(file, "xy", 2, 9 * BLOCK - 1), 2);
+	assert_int_equal(ftruncate(file, (off_t)size), 0);
+	assert_int_equal(fstat(file, &status), 0);
+	assert_false(holes_likely(&status)); /* it is small */
+	for (size_t i = 0; i < COUNT(wanted); i++) {
+		assert_int_equal(holes_find(file, at, size, &run), 0);
+		assert_int_equal(run.hole, wanted[i].hole);
+		assert_int_equal(run.data, wanted[i].data);
+		at += run.hole + run.data;
+	}
+	assert_int_equal(at, size);
+	/* From within a run, and up to less than the file has. */
+	assert_int_equal(holes_find(file, 2 * BLOCK + 5, size, &run), 0);
+	assert_true(run.hole == 0 && run.data == BLOCK - 5);
+	assert_int_equal(holes_find(file, BLOCK, 2 * BLOCK + 5, &run), 0);
+	assert_true(run.hole == BLOCK && run.data == 5);
+	assert_int_equal(holes_find(file, BLOCK, 2 * BLOCK, &run), 0);
+	assert_true(run.hole == BLOCK && run.data == 0);
+	/* The file is shorter than it was. */
+	assert_int_equal(holes_find(file, 10 * BLOCK, size + 1, &run), -ENODATA);
+	assert_int_equal(ftruncate(file, 1 << 20), 0);
+	assert_int_equal(fstat(file, &status), 0);
+	assert_true(holes_likely(&status));
+	close(file);
+}
+
 static void reports_errors(void **state)
 {
+	struct tree_run run;
+
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	(void)state;
 	assert_int_equal(holes_write(&(struct holes_file){.file = full}, "data", 4, 0), -ENOSPC);
 	close(full);
 	assert_int_equal(holes_write(&(struct holes_file){.file = -1}, "data", 4, 0), -EBADF);
+	assert_int_equal(holes_find(-1, 0, 1, &run), -EBADF);
 }
 
 int main(void)
@@ -129,6 +172,7 @@ int main(void)
 		cmocka_unit_test(reads_back_what_was_written),
 		cmocka_unit_test(leaves_holes_for_blocks_of_zeros),
 		cmocka_unit_test(reaches_beyond_4_gib),
+		cmocka_unit_test(finds_the_runs_of_a_file),
 		cmocka_unit_test(reports_errors),
 	};
 

@@ -27,6 +27,9 @@
 /* The last error of a tree input. */
 static char input_why[WORKER_WHY_SIZE];
 
+/* Holes of files are not sent. */
+static bool without_holes;
+
 /* A stream under construction. */
 static struct {
 	uint8_t bytes[1 << 18];
@@ -78,6 +81,8 @@ static int load(const char *const paths[], unsigned int count, size_t piece)
 
 	if (got)
 		return (int)got;
+	if (without_holes)
+		tree_input_send_holes(input);
 	stream.size = 0;
 	do {
 		got = tree_input_read(input, stream.bytes + stream.size, piece, -1, input_why);
@@ -306,6 +311,91 @@ static void read_up_to(struct tree_input *input, size_t size)
 	}
 }
 
+/* Creates a file of this size with a byte of data at these offsets. */
+static void make_sparse(const char *name, off_t size, const off_t at[], size_t count)
+{
+	int file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+
+	assert_true(file >= 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(pwrite(file, "x", 1, at[i]), 1);
+	assert_int_equal(ftruncate(file, size), 0);
+	assert_int_equal(close(file), 0);
+}
+
+/* 10 MB of holes take a few bytes, and both ends know how many. */
+static void holes_are_not_sent(void **state)
+{
+	static const char *const paths[] = {"d"}, *const names[] = {
+							  "middle", "ends", "none", "full"};
+	static const off_t middle[] = {5000000, 6000000, 6004096}, ends[] = {0, 9999999};
+	static const size_t pieces[] = {7, 4096, 1};
+	struct tree_progress sent = TREE_PROGRESS_INITIAL;
+	char command[64];
+	struct tree_input *input;
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	assert_int_equal(mkdir("d", 0755), 0);
+	make_sparse("d/middle", 10000000, middle, COUNT(middle));
+	make_sparse("d/ends", 10000000, ends, COUNT(ends));
+	make_sparse("d/none", 10000000, NULL, 0);
+	make_sparse("d/full", 1, ends, 1);
+	assert_int_equal(stat("d/none", &status), 0);
+	if (status.st_blocks > 0)
+		skip(); /* the file system has no holes */
+	without_holes = true;
+	for (size_t i = 0; i < COUNT(pieces); i++) {
+		assert_int_equal(load(paths, 1, pieces[i]), 0);
+		assert_true(stream.size < 100000);
+		assert_int_equal(
+			store(stream.bytes, stream.size, pieces[COUNT(pieces) - 1 - i], false), 0);
+		for (size_t k = 0; k < COUNT(names); k++) {
+			snprintf(command, sizeof(command), "cmp d/%s in/d/%s", names[k], names[k]);
+			assert_int_equal(system(command), 0);
+		}
+		assert_int_equal(stat("in/d/ends", &status), 0);
+		assert_true(status.st_blocks * 512 < 1000000);
+		assert_int_equal(system("rm -r in/d && rmdir in && mkdir in"), 0);
+	}
+	without_holes = false;
+	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+	tree_input_send_holes(input);
+	tree_input_count_in(input, &sent);
+	while (tree_input_read(input, stream.bytes, 4096, -1, input_why) > 0)
+		;
+	assert_int_equal(tree_progress_state(&sent, UINT64_MAX).total, stream.size);
+	tree_input_close(input);
+}
+
+/* A hole to the end is no proof that the file still has it. */
+static void a_sparse_file_may_not_shrink(void **state)
+{
+	static const char *const paths[] = {"f"};
+	static const off_t at[] = {100000};
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct tree_input *input;
+		ssize_t got = 1;
+
+		make_sparse("f", 10000000, at, COUNT(at));
+		assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+		tree_input_send_holes(input);
+		stream.size = 0;
+		read_up_to(input, 2 * TREE_HEADER_SIZE + 1);
+		assert_int_equal(truncate("f", i ? 9000000 : 0), 0);
+		while (got > 0)
+			got = tree_input_read(input, stream.bytes, 4096, -1, input_why);
+		assert_int_equal(got, -EIO);
+		assert_string_equal(
+			input_why, "cannot read f: file was truncated while being read");
+		tree_input_close(input);
+		assert_int_equal(unlink("f"), 0);
+	}
+}
+
 /* What vanishes or changes while it is sent is named; everything else arrives. */
 static void entries_that_vanish_are_left_out(void **state)
 {
@@ -484,6 +574,16 @@ static void add_link(const char *name, const char *target)
 	add((struct tree_entry){.kind = TREE_LINK}, name, target);
 }
 
+/* Appends a sparse file of this size, and its first run. */
+static void add_sparse(uint64_t size, uint64_t hole, uint64_t data)
+{
+	const struct tree_run run = {.hole = hole, .data = data};
+
+	add((struct tree_entry){.kind = TREE_SPARSE, .size = size}, "s", "");
+	tree_run_encode(&run, stream.bytes + stream.size);
+	stream.size += TREE_RUN_SIZE;
+}
+
 static void leave(void)
 {
 	add((struct tree_entry){.kind = TREE_LEAVE}, "", "");
@@ -551,6 +651,25 @@ static void invalid_streams_are_refused(void **state)
 	for (int i = 0; i < TREE_DEPTH_MAX + 1; i++)
 		add_folder("d");
 	assert_invalid("its directories are nested too deeply");
+	start(0);
+	add_sparse(100, 101, 0);
+	assert_invalid("a hole or the data behind it does not fit in its file");
+	start(0);
+	add_sparse(100, 60, 41);
+	assert_invalid("a hole or the data behind it does not fit in its file");
+	start(0);
+	add_sparse(100, 99, 0);
+	assert_invalid("a hole or the data behind it does not fit in its file");
+	start(0);
+	add_sparse(100, UINT64_MAX, 2);
+	assert_invalid("a hole or the data behind it does not fit in its file");
+	start(0);
+	add_sparse(100, 60, 40);
+	assert_invalid("it is incomplete");
+	start(0);
+	add_sparse(100, 100, 0);
+	stream.size--;
+	assert_invalid("it is incomplete");
 }
 
 static void nothing_is_created_through_a_link(void **state)
@@ -843,6 +962,8 @@ int main(void)
 		OUTPUT_FILE_TEST(the_first_input_that_is_not_excluded_gives_the_name),
 		OUTPUT_FILE_TEST(inputs_that_cannot_be_sent_are_named),
 		OUTPUT_FILE_TEST(special_files_are_skipped),
+		OUTPUT_FILE_TEST(holes_are_not_sent),
+		OUTPUT_FILE_TEST(a_sparse_file_may_not_shrink),
 		OUTPUT_FILE_TEST(entries_that_vanish_are_left_out),
 		OUTPUT_FILE_TEST(entries_without_permission_are_left_out),
 		OUTPUT_FILE_TEST(both_ends_know_what_the_stream_consists_of),
