@@ -185,23 +185,37 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 /* How much a summary says was transferred. */
 #define AMOUNT_TEXT (4 * UNITS_TEXT + 48)
 
+/* Appends a number of entries that were left out, after other notes or as the first one. */
+static void append_omitted(
+	char text[AMOUNT_TEXT], const char **separator, uint64_t count, const char *what)
+{
+	char number[UNITS_TEXT];
+
+	if (count == 0)
+		return;
+	text_append(
+		text, AMOUNT_TEXT, "%s%s %s", *separator, units_format_count(number, count), what);
+	*separator = ", ";
+}
+
 /*
- * What a tree consists of: " (5,000 files, 2.10 GB)", and how many entries were left out. Its names
- * would only add to the bytes.
+ * What a tree consists of: " (5,000 files, 2.10 GB)", how much of it is not in holes, and how many
+ * entries were left out. Its names would only add to the bytes.
  */
 static void format_files(char text[AMOUNT_TEXT], const struct report_stream *stream)
 {
 	char files[UNITS_TEXT], contents[UNITS_TEXT];
-	uint64_t skipped = omitted_count(stream->skipped),
-		 unreadable = omitted_count(stream->unreadable);
+	const char *separator = "; ";
 
 	snprintf(text, AMOUNT_TEXT, " (%s file%s, %s", units_format_count(files, stream->files),
 		stream->files == 1 ? "" : "s", units_format(contents, stream->contents));
-	if (skipped > 0)
-		text_append(text, AMOUNT_TEXT, "; %s skipped", units_format_count(files, skipped));
-	if (unreadable > 0)
-		text_append(text, AMOUNT_TEXT, "%s %s unreadable", skipped > 0 ? "," : ";",
-			units_format_count(files, unreadable));
+	if (stream->contents > stream->bytes) {
+		text_append(text, AMOUNT_TEXT, "; %s without holes",
+			units_format(contents, stream->bytes));
+		separator = ", ";
+	}
+	append_omitted(text, &separator, omitted_count(stream->skipped), "skipped");
+	append_omitted(text, &separator, omitted_count(stream->unreadable), "unreadable");
 	text_append(text, AMOUNT_TEXT, ")");
 }
 

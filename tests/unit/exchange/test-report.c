@@ -354,8 +354,8 @@ static const struct {
 	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, false, false, NULL, NULL,
 		 0, NULL, NULL},
 		false, NAN, "a\\xff\\x0a\xc3\xb6", ": 0 bytes by WRITE in 0 ms, incomplete"},
-	{{5, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false, NULL, NULL,
-		 0, NULL, NULL},
+	{{2100400000, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false,
+		 NULL, NULL, 0, NULL, NULL},
 		false, 0, "in/a and 2 more (5,000 files, 2.10 GB)",
 		" by WRITE in 0 ms, verified, XXH3 " HASH},
 	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0, false, false, NULL, NULL, 0, NULL,
@@ -435,6 +435,10 @@ static void says_how_many_entries_were_left_out(void **state)
 	report_summary(text, sizeof(text), &report, true);
 	assert_string_equal(text,
 		"sent a (3 files, 0 B; 1 skipped) to 192.0.2.1:7471 by WRITE in 0 ms, verified, XXH3 " HASH);
+	report.sent.contents = 107370000000;
+	report_summary(text, sizeof(text), &report, true);
+	assert_non_null(strstr(text, "(3 files, 107.37 GB; 5 B without holes, 1 skipped)"));
+	report.sent.contents = 0;
 	json = json_of(&report);
 	assert_non_null(strstr(json, "\"entries\":1,\"skipped\":1,"));
 	assert_null(strstr(strstr(json, "\"received\":"), "\"skipped\":1,"));
