@@ -302,8 +302,8 @@ static void make_hello(struct connection *connection)
 		.flags = settings->plans,
 		.mtu = connection->mtu,
 		/* A client that does not say so might not expect that the server does. */
-		.holes = settings->plans & (HELLO_SENDS_TREE | HELLO_TAKES_TREE) &&
-			 (settings->active || connection->theirs.holes),
+		.extended = settings->plans & (HELLO_SENDS_TREE | HELLO_TAKES_TREE) &&
+			    (settings->active || connection->theirs.extended),
 	};
 
 	connection->hello_bytes =

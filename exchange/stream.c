@@ -78,8 +78,8 @@ enum exchange_event stream_prepare(struct connection *connection)
 			"received MSG_MR with a depth of 0");
 	connection->resuming_out.possible = hello_resumes(&ours, theirs);
 	connection->resuming_in.possible = hello_resumes(theirs, &ours);
-	if (theirs->holes)
-		source_send_holes(connection->source);
+	if (theirs->extended)
+		source_extend_tree(connection->source);
 	connection->outflow = make_flow(connection, true);
 	connection->inflow = make_flow(connection, false);
 	connection->streaming = true;

@@ -1,9 +1,10 @@
 /*
- * Tests over unreliable queue pairs, UC and UD. Each operation carries its number as immediate data,
- * and needs no permission: what finds no receive, or is lost on the way, is lost. Latency tests are
- * in measure/lossy-latency.h. In a bandwidth test, when all operations of an end have left, it tells the other over the connection, which is
- * reliable, how many these were; the other waits briefly for the last of them, and replies with the
- * number that has arrived. That is the end's result. See docs/protocol.md, "Unreliable tests".
+ * Tests over unreliable queue pairs, UC and UD. Each operation carries its number as immediate
+ * data, and needs no permission: what finds no receive, or is lost on the way, is lost. Latency
+ * tests are in measure/lossy-latency.h. In a bandwidth test, when all operations of an end have
+ * left, it tells the other over the connection, which is reliable, how many these were; the other
+ * waits briefly for the last of them, and replies with the number that has arrived. That is the
+ * end's result. See docs/protocol.md, "Unreliable tests".
  *
  * Functions that return int return -1 with the connection's failure recorded. The thread that runs
  * the test calls them.

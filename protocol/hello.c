@@ -11,8 +11,8 @@ static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
 /* Announces a secret with the digests of docs/protocol.md. 1 announced those of version 0.1. */
 #define HAS_SECRET 2
 
-/* In an exchange, the bit of `holes`; the others are the MTU. */
-#define HOLES 0x8000
+/* In an exchange, the bit of `extended`; the others are the MTU. */
+#define EXTENDED 0x8000
 
 /* The lower bits of what work requests need are bytes of inline data. */
 #define INLINE_BITS 11
@@ -42,7 +42,7 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 	le_put32(buffer + AT_TIMEOUT, hello->timeout);
 	buffer[AT_SECRET] = hello->secret ? HAS_SECRET : 0;
 	buffer[AT_FLAGS] = hello->flags;
-	le_put16(buffer + AT_MTU, (uint16_t)(hello->mtu | (hello->holes ? HOLES : 0)));
+	le_put16(buffer + AT_MTU, (uint16_t)(hello->mtu | (hello->extended ? EXTENDED : 0)));
 }
 
 int hello_decode(struct hello *hello, const void *data, size_t length)
@@ -64,8 +64,8 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 	hello->flags = bytes[AT_FLAGS];
 	hello->mtu = le_get16(bytes + AT_MTU);
 	if (hello->kind == HELLO_EXCHANGE) {
-		hello->holes = hello->mtu & HOLES;
-		hello->mtu &= HOLES - 1;
+		hello->extended = hello->mtu & EXTENDED;
+		hello->mtu &= EXTENDED - 1;
 	}
 	return 0;
 }

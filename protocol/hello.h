@@ -61,7 +61,7 @@ struct hello {
 	 * otherwise 0.
 	 */
 	uint16_t mtu;
-	bool holes; /* exchange: the sender understands TREE_SPARSE */
+	bool extended; /* exchange: the sender understands TREE_SPARSE and TREE_HARD_LINK */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);

@@ -39,6 +39,7 @@ static bool is_valid(const struct tree_entry *entry)
 	case TREE_SPARSE:
 		return entry->name_size > 0 && entry->size > 0;
 	case TREE_LINK:
+	case TREE_HARD_LINK:
 		return entry->name_size > 0 && entry->size > 0 && entry->size <= TREE_LINK_MAX;
 	case TREE_LEAVE:
 		return entry->name_size == 0 && entry->size == 0;

@@ -14,7 +14,7 @@
 
 #define TREE_HEADER_SIZE 24
 #define TREE_NAME_MAX    255  /* bytes */
-#define TREE_LINK_MAX    4095 /* bytes of a symbolic link's target */
+#define TREE_LINK_MAX    4095 /* bytes of a link's target */
 #define TREE_DEPTH_MAX   128  /* nested folders */
 #define TREE_RUN_SIZE    16   /* bytes before the data of a run */
 
@@ -24,7 +24,10 @@ enum tree_kind {
 	TREE_FILE = 3,   /* contents: its data */
 	TREE_LINK = 4,   /* a symbolic link; contents: its target */
 	TREE_LEAVE = 5,  /* the end of the folder */
-	TREE_SPARSE = 6, /* a file with holes; contents: its runs. The peer must understand it */
+
+	/* Only if the peer understands them: `extended` of its hello. */
+	TREE_SPARSE = 6,    /* a file with holes; contents: its runs */
+	TREE_HARD_LINK = 7, /* another name of an earlier file; contents: that file's path */
 };
 
 struct tree_entry {

@@ -600,10 +600,10 @@ void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE])
 		digester_set_key(source->digester, key);
 }
 
-void source_send_holes(struct source *source)
+void source_extend_tree(struct source *source)
 {
 	if (source->tree)
-		tree_input_send_holes(source->tree);
+		tree_input_extend(source->tree);
 }
 
 void source_begin(struct source *source)

@@ -104,8 +104,8 @@ int source_start(struct source *source, struct ring *ring, size_t most, unsigned
 /* Sets the digest key, which is copied. Call it between source_start() and source_begin(). */
 void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 
-/* Does not send the holes of a tree's files, which the peer must understand. Before it begins. */
-void source_send_holes(struct source *source);
+/* Sends a tree with all kinds of entries: tree_input_extend(). Before it begins. */
+void source_extend_tree(struct source *source);
 
 /* Lets the thread fill the ring. */
 void source_begin(struct source *source);

@@ -16,6 +16,7 @@
 
 #include "host/memory-budget.h"
 #include "protocol/tree.h"
+#include "stream/hard-links.h"
 #include "stream/holes.h"
 #include "stream/storage.h"
 #include "stream/tasks.h"
@@ -36,7 +37,7 @@ struct entry {
 	enum walk_kind kind;
 	struct walk_folder *folder; /* that contains it, or NULL */
 	bool sums;                  /* finds out the size only */
-	bool holes;                 /* of files are not sent */
+	bool extended;              /* the peer understands all kinds of entries */
 	uint64_t ahead;             /* reads files of up to this many bytes */
 	const char *name;           /* in that folder */
 	const char *sent;           /* the name in the stream */
@@ -47,6 +48,9 @@ struct entry {
 	bool omitted;
 	struct tree_entry header;
 	uint64_t storage;
+	dev_t device; /* of a file, and its number there: */
+	ino_t number;
+	bool linked;       /* it has several names */
 	uint8_t *contents; /* of a file that was read, or of a link; or NULL */
 	int file;          /* open, if its contents are not read yet; otherwise -1 */
 
@@ -58,7 +62,8 @@ struct tree_input {
 	struct tree_walk *walk;
 	const char **excluded; /* patterns, or NULL */
 	struct tasks tasks;
-	bool holes;                           /* are not sent */
+	bool extended;                        /* the peer understands all kinds of entries */
+	struct hard_links links;              /* of the current walk */
 	unsigned int window;                  /* tasks that are kept ahead */
 	uint64_t ahead;                       /* bytes of a file that each of them may read */
 	bool started;                         /* the first entry was sent */
@@ -195,6 +200,14 @@ static uint64_t size_of_runs(const struct entry *entry, uint64_t size)
 	return error ? size : sum;
 }
 
+/* Notes which file the entry is, if other entries may be the same one. */
+static void identify(struct entry *entry, const struct stat *status)
+{
+	entry->device = status->st_dev;
+	entry->number = status->st_ino;
+	entry->linked = entry->extended && S_ISREG(status->st_mode) && status->st_nlink > 1;
+}
+
 /* Finds out the size of an entry in the stream, and the storage that it needs. */
 static void sum_entry(struct entry *entry)
 {
@@ -208,9 +221,10 @@ static void sum_entry(struct entry *entry)
 	if (!may_read(entry, &status))
 		return leave_out(entry, -EACCES, NULL);
 	entry->header.size = (uint64_t)status.st_size;
-	if (entry->holes && holes_likely(&status))
+	if (entry->extended && holes_likely(&status))
 		entry->header.size = size_of_runs(entry, entry->header.size);
 	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
+	identify(entry, &status);
 }
 
 /* Fills in what the entry's status determines. */
@@ -258,8 +272,10 @@ static void open_file(struct entry *entry)
 		return leave_out(entry, -errno, NULL);
 	if (fstat(entry->file, &status) || !S_ISREG(status.st_mode))
 		return leave_out(entry, -EIO, changed);
-	describe(entry, entry->holes && holes_likely(&status) ? TREE_SPARSE : TREE_FILE, &status);
+	describe(
+		entry, entry->extended && holes_likely(&status) ? TREE_SPARSE : TREE_FILE, &status);
 	entry->header.size = (uint64_t)status.st_size;
+	identify(entry, &status);
 	if (entry->header.kind == TREE_FILE && entry->header.size > 0 &&
 		entry->header.size <= entry->ahead)
 		read_ahead(entry);
@@ -352,6 +368,7 @@ void tree_input_close(struct tree_input *input)
 	free_entry(input->entry);
 	tasks_destroy(&input->tasks);
 	tree_walk_free(input->walk);
+	hard_links_forget(&input->links);
 	tasks_return_memory(input->window);
 	free(input->excluded);
 	free(input);
@@ -373,9 +390,9 @@ void tree_input_end(struct tree_input *input)
 	tasks_end(&input->tasks);
 }
 
-void tree_input_send_holes(struct tree_input *input)
+void tree_input_extend(struct tree_input *input)
 {
-	input->holes = true;
+	input->extended = true;
 }
 
 void tree_input_count_in(struct tree_input *input, struct tree_progress *progress)
@@ -447,7 +464,7 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 		return NULL;
 	entry->kind = found->kind;
 	entry->sums = !input->started;
-	entry->holes = input->holes;
+	entry->extended = input->extended;
 	entry->ahead = input->ahead;
 	entry->file = -1;
 	entry->name = memcpy(entry->texts, name, name_size);
@@ -526,6 +543,28 @@ static int take_entry(struct tree_input *input, struct entry **taken, char *why)
 	return error;
 }
 
+/* Makes a file that was sent under another name a link to it. Longer paths may be truncated. */
+static void link_again(struct tree_input *input, struct entry *entry)
+{
+	const char *first;
+	char *target;
+
+	if (!entry->linked || strlen(entry->path) >= TREE_LINK_MAX)
+		return;
+	first = hard_links_find(&input->links, entry->device, entry->number, entry->path);
+	target = first ? strdup(first) : NULL;
+	if (!target)
+		return;
+	free(entry->contents);
+	entry->contents = (uint8_t *)target;
+	if (entry->file >= 0)
+		close(entry->file);
+	entry->file = -1;
+	entry->storage = 0;
+	entry->header.kind = TREE_HARD_LINK;
+	entry->header.size = strlen(target);
+}
+
 /* Adds up files, bytes and storage for the stream's first entry. Returns 0 or -errno. */
 static int sum_up(struct tree_input *input, int stop_fd, struct tree_entry *start, char *why)
 {
@@ -534,6 +573,7 @@ static int sum_up(struct tree_input *input, int stop_fd, struct tree_entry *star
 	int result;
 
 	while ((result = take_entry(input, &entry, why)) > 0) {
+		link_again(input, entry);
 		total += TREE_HEADER_SIZE + strlen(entry->sent) + entry->header.size;
 		files += entry->kind == WALK_FILE || entry->kind == WALK_LINK;
 		start->size += entry->storage;
@@ -543,6 +583,7 @@ static int sum_up(struct tree_input *input, int stop_fd, struct tree_entry *star
 	}
 	input->next = 0;
 	input->walked = false;
+	hard_links_forget(&input->links);
 	tree_start_count(start, total, files);
 	tree_progress_plan(input->progress, total, files);
 	return result;
@@ -555,6 +596,12 @@ static void send_header(struct tree_input *input, const struct tree_entry *heade
 	memcpy(input->pending + TREE_HEADER_SIZE, name, header->name_size);
 	input->pending_size = TREE_HEADER_SIZE + header->name_size;
 	input->pending_used = 0;
+}
+
+/* True if the entry is sent with its data. */
+static bool is_file(const struct entry *entry)
+{
+	return entry->header.kind == TREE_FILE || entry->header.kind == TREE_SPARSE;
 }
 
 /* Prepares the next entry. Returns 1, 0 after the last one, or -errno. */
@@ -575,9 +622,10 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 	result = take_entry(input, &entry, why);
 	if (result <= 0)
 		return result;
+	link_again(input, entry);
 	if (entry->kind == WALK_FILE || entry->kind == WALK_LINK)
 		tree_progress_count(input->progress, entry->path,
-			entry->kind == WALK_FILE ? entry->header.size : 0, input->produced);
+			is_file(entry) ? entry->header.size : 0, input->produced);
 	send_header(input, &entry->header, entry->sent);
 	input->entry = entry;
 	input->used = input->run_left = 0;

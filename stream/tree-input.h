@@ -1,8 +1,7 @@
 /*
  * Reads several files and folders as one tree stream (protocol/tree.h). Regular files, folders and
  * symbolic links are sent; anything else is skipped. A symbolic link that is itself an input is
- * followed. Hard links are sent as separate files, and holes as zeros unless
- * tree_input_send_holes() is called.
+ * followed.
  *
  * What cannot be opened, or vanished, is left out, unless it is itself an input. A file whose
  * contents cannot be read, or that shrinks meanwhile, ends the stream.
@@ -49,10 +48,10 @@ void tree_input_help(struct tree_input *input);
 void tree_input_end(struct tree_input *input);
 
 /*
- * Sends files with holes as such (TREE_SPARSE), which the peer must understand. Call it before
- * tree_input_read().
+ * Sends holes and hard links as such (TREE_SPARSE, TREE_HARD_LINK), which the peer must understand.
+ * Call it before tree_input_read().
  */
-void tree_input_send_holes(struct tree_input *input);
+void tree_input_extend(struct tree_input *input);
 
 /*
  * Counts the stream's files there, which must outlive the tree input. Call it before

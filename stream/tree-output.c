@@ -81,7 +81,7 @@ struct item {
 enum part {
 	PART_HEADER,
 	PART_NAME,
-	PART_TARGET, /* of a symbolic link */
+	PART_TARGET, /* of a link */
 	PART_RUN,    /* of a sparse file: its header */
 	PART_DATA,   /* of a file */
 };
@@ -497,6 +497,90 @@ static int end_file(struct tree_output *output, char *why)
 	return error ? refuse(output, error, "", why) : 0;
 }
 
+/*
+ * Opens the folder of a file of the stream, whose path is the target, and finds the file's name in
+ * there. Returns the descriptor; -ENOENT or the like; or -EPROTO if the path is none of a stream.
+ */
+static int open_earlier(struct tree_output *output, char name[FILE_NAME_MAX + 1])
+{
+	int folder = fcntl(output->levels[0].folder->descriptor, F_DUPFD_CLOEXEC, 0), next;
+	const char *path = output->target;
+
+	for (;;) {
+		size_t size = strcspn(path, "/");
+
+		if (folder < 0)
+			return -errno;
+		if (size > TREE_NAME_MAX || tree_check_name(path, size)) {
+			close(folder);
+			return -EPROTO;
+		}
+		snprintf(name, FILE_NAME_MAX + 1, "%.*s", (int)size, path);
+		/* As take_name() does. */
+		if (path == output->target)
+			file_name_from_peer(name, path, size, "unnamed");
+		path += size;
+		if (*path++ == '\0')
+			return folder;
+		next = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(folder);
+		folder = next;
+	}
+}
+
+/* Copies a file of the stream, because the file system has no more links. */
+static int copy_file(int from, const char *name, int folder, const char *copy)
+{
+	int source = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), file, error = 0, ended;
+	struct stat status;
+	ssize_t moved = 1;
+
+	if (source < 0)
+		return -errno;
+	file = create_file(folder, copy);
+	if (file < 0 || fstat(source, &status)) {
+		error = file < 0 ? file : -errno;
+		close(source);
+		return error;
+	}
+	while (moved > 0)
+		moved = copy_file_range(source, NULL, file, NULL, SSIZE_MAX, 0);
+	if (moved < 0)
+		error = -errno;
+	close(source);
+	ended = finish_file(file,
+		&(struct tree_entry){.mode = status.st_mode & 0777,
+			.seconds = status.st_mtim.tv_sec,
+			.nanoseconds = (uint32_t)status.st_mtim.tv_nsec},
+		status.st_size);
+	return error ? error : ended;
+}
+
+/* Gives an earlier file of the stream another name. */
+static int take_hard_link(struct tree_output *output, char *why)
+{
+	char name[FILE_NAME_MAX + 1];
+	struct stat status;
+	/* The file may be a task. */
+	int error = take_results(output, 0, why), from;
+
+	if (error)
+		return error;
+	from = open_earlier(output, name);
+	if (from < 0 || fstatat(from, name, &status, AT_SYMLINK_NOFOLLOW) ||
+		!S_ISREG(status.st_mode)) {
+		if (from >= 0)
+			close(from);
+		return refuse_stream("a hard link is to no earlier file", why);
+	}
+	if (linkat(from, name, folder_of(output), output->name, 0))
+		error = -errno;
+	if (error == -EPERM || error == -EMLINK || error == -EOPNOTSUPP)
+		error = copy_file(from, name, folder_of(output), output->name);
+	close(from);
+	return error ? refuse_entry(output, error, why) : 0;
+}
+
 /* Creates the link whose target is complete. */
 static int take_link(struct tree_output *output, char *why)
 {
@@ -504,7 +588,9 @@ static int take_link(struct tree_output *output, char *why)
 
 	output->target[output->entry.size] = '\0';
 	if (strlen(output->target) != output->entry.size)
-		return refuse_stream("the target of a symbolic link contains a zero byte", why);
+		return refuse_stream("the target of a link contains a zero byte", why);
+	if (output->entry.kind == TREE_HARD_LINK)
+		return take_hard_link(output, why);
 	if (start_item(output, output->entry.size)) {
 		memcpy(output->item->contents, output->target, output->entry.size + 1);
 		return finish_item(output, why);
@@ -621,6 +707,7 @@ static int begin_entry(struct tree_output *output, char *why)
 	case TREE_LEAVE:
 		return leave_folder(output, why);
 	case TREE_LINK:
+	case TREE_HARD_LINK:
 		tree_progress_count(output->progress, output->path, 0, 0);
 		output->part = PART_TARGET;
 		return 0;

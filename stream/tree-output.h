@@ -2,8 +2,8 @@
  * Stores a tree stream (protocol/tree.h) in a folder. Until it is verified, everything is in a
  * hidden folder there (stream/hidden-file.h); then its files and folders get their final names.
  * Existing folders are never replaced, existing files only with force. Permissions (without setuid,
- * setgid and sticky bit), modification times and symbolic links are kept; holes remain holes, and
- * blocks of zeros become some.
+ * setgid and sticky bit), modification times, symbolic and hard links are kept; holes remain holes,
+ * and blocks of zeros become some.
  *
  * The stream is untrusted. Each entry is created in a folder that the tree output holds open, under
  * a name of one component, and never through a symbolic link, so nothing is created outside the

@@ -3,10 +3,10 @@
  * queue was full or a rule rejected them. Before Linux 6.10, the next packet takes its place with
  * later data, because rollback_state() does not restore the position in the data: the message ends
  * early, and unless it is retransmitted before that, the peer's device rejects it as an invalid
- * request, or accepts what the peer's program then rejects. Since Linux 6.10, one such packet breaks its queue pair, and the work requests complete
- * as flushed: rxe_requester(). Neither status tells the cause. The counter is that of the port, to
- * which other queue pairs contribute. Any thread; the caller owns the struct. root: see
- * host/sysfs.h.
+ * request, or accepts what the peer's program then rejects. Since Linux 6.10, one such packet
+ * breaks its queue pair, and the work requests complete as flushed: rxe_requester(). Neither status
+ * tells the cause. The counter is that of the port, to which other queue pairs contribute. Any
+ * thread; the caller owns the struct. root: see host/sysfs.h.
  */
 #ifndef VERBS_SEND_ERRORS_H
 #define VERBS_SEND_ERRORS_H
@@ -33,8 +33,8 @@ void send_errors_begin(struct send_errors *errors, const char *root, const char 
  * send packets since send_errors_begin(), sets its code to CODE_UNSENT. That is: work requests were
  * flushed, if one such packet breaks a queue pair; a request was rejected as invalid; the peer
  * closed the connection while nothing was acknowledged; or, if such packets do not break a queue
- * pair, the peer aborted because this side seemed to violate the protocol. The failure must be one for which rdmacm
- * has reported no other cause.
+ * pair, the peer aborted because this side seemed to violate the protocol. The failure must be one
+ * for which rdmacm has reported no other cause.
  */
 void send_errors_blame(const struct send_errors *errors, const char *root, struct failure *failure);
 

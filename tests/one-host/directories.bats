@@ -14,16 +14,17 @@ make_tree() {
 	ln -s inner/one "$1/link"
 	ln -s /nonexistent "$1/dangling"
 	truncate -s 20M "$1/sparse"
+	ln "$1/big" "$1/inner/another name"
 	chmod 640 "$1/inner/one"
 	chmod 555 "$1/inner/deep"
 	touch -d '2001-02-03 04:05:06.789' "$1/inner/one" "$1/inner"
 	touch -h -d '1999-12-31 23:59:59' "$1/link"
 }
 
-# Lists names, types, permissions, times, sizes and targets of everything below a folder.
+# Lists names, types, permissions, times, sizes, hard links and targets of everything below a folder.
 list() {
 	(cd "$1" && find . -mindepth 1 \
-		\( -type d -printf '%p %y %m %T@\n' -o -printf '%p %y %m %T@ %s %l\n' \) | sort)
+		\( -type d -printf '%p %y %m %T@\n' -o -printf '%p %y %m %T@ %s %n %l\n' \) | sort)
 }
 
 # same_tree A B
@@ -42,9 +43,9 @@ same_tree() {
 		start_server --output "$DIR/in" --count 1 $mode
 		expect 0 client --input "$DIR/from/tree" --input "$DIR/from/file" -i "$DIR/from/empty file" \
 			$mode "$ADDRESS" "$PORT"
-		has "$OUT" "^sent $DIR/from/tree and 2 more (9 files, 24.0 MB; 3.0 MB without holes) to $ADDRESS:$PORT by [A-Z]* in .*, verified, XXH3 [0-9a-f]*\\.\$"
+		has "$OUT" "^sent $DIR/from/tree and 2 more (10 files, 24.0 MB; 3.0 MB without holes) to $ADDRESS:$PORT by [A-Z]* in .*, verified, XXH3 [0-9a-f]*\\.\$"
 		server_exits 0
-		has "$LOG" "^received $DIR/in/tree and 2 more (9 files, 24.0 MB; 3.0 MB without holes) from $ADDRESS:[0-9]* by [A-Z]* in .*, verified, XXH3 "
+		has "$LOG" "^received $DIR/in/tree and 2 more (10 files, 24.0 MB; 3.0 MB without holes) from $ADDRESS:[0-9]* by [A-Z]* in .*, verified, XXH3 "
 		same_tree "$DIR/from" "$DIR/in"
 		[ "$(stat -c %b "$DIR/in/tree/sparse")" -eq 0 ]
 		rm -r "$DIR/in"
@@ -268,11 +269,11 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 	expect 0 client --output "$DIR/back/" write "$DIR/from/tree" "$ADDRESS:$PORT"
 	has "$ERR" '^rdma-client: skipped tree/a fifo: a FIFO, socket or device$'
 	has "$ERR" '^rdma-client: skipped tree/inner/null: a FIFO, socket or device$'
-	has "$OUT" "^sent $DIR/from/tree (7 files, 24.0 MB; 3.0 MB without holes, 2 skipped) to .*, verified, XXH3 "
+	has "$OUT" "^sent $DIR/from/tree (8 files, 24.0 MB; 3.0 MB without holes, 2 skipped) to .*, verified, XXH3 "
 	same_tree "$DIR/wanted" "$DIR/in/tree"
 	same_tree "$DIR/wanted" "$DIR/back/tree"
 	wait_until has "$ERRORS" '^rdma-server: skipped tree/inner/null: a FIFO, socket or device$'
-	has "$LOG" "^sent $DIR/from/tree (7 files, 24.0 MB; 3.0 MB without holes, 2 skipped) to "
+	has "$LOG" "^sent $DIR/from/tree (8 files, 24.0 MB; 3.0 MB without holes, 2 skipped) to "
 	# Of many, the first ones are named.
 	for i in {1..30}; do mkfifo "$DIR/from/tree/empty/$i"; done
 	rm -r "$DIR/in/tree" "$DIR/back/tree"
@@ -306,10 +307,10 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 			has "$OUT" '"status":1,"verdict":"incomplete",'
 			has "$OUT" '"skipped":0,"unreadable":2,'
 		else
-			has "$OUT" "^sent $folder/tree (7 files, 24.0 MB; 3.0 MB without holes, 2 unreadable) to .*, incomplete: all else verified, XXH3 "
+			has "$OUT" "^sent $folder/tree (8 files, 24.0 MB; 3.0 MB without holes, 2 unreadable) to .*, incomplete: all else verified, XXH3 "
 		fi
 		same_tree "$DIR/wanted" "$DIR/in/tree"
-		wait_until has "$LOG" "^received $DIR/in/tree (7 files, 24.0 MB; 3.0 MB without holes) from .*, verified, XXH3 "
+		wait_until has "$LOG" "^received $DIR/in/tree (8 files, 24.0 MB; 3.0 MB without holes) from .*, verified, XXH3 "
 		rm -r "$DIR/in/tree"
 		: >"$LOG"
 	done

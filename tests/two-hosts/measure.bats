@@ -51,7 +51,7 @@ setup_far() {
 			assert_json 'all(.results[] | .here, .there; .wrong_operations == 0 and .operations > 0 and
 				.operations + .lost_operations == 2000)'
 			[ "$disturbance" != 2 ] || assert_json 'all(.results[] | .here, .there; .lost_operations > 0)'
-			document 0 latency --transport $transport --size 1K --verify --iterations $pings
+			document 0 latency --transport $transport --size 1K --verify --iterations "$pings"
 			assert_json ".results[0].here | .wrong_operations == 0 and .operations + .lost_operations == $pings and
 				(.lost_operations > 0) == ($pings == 300)"
 		done

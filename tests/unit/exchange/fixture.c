@@ -182,7 +182,7 @@ static struct hello hello_of_peer(const struct fixture *fixture)
 		.timeout = fixture->peer_timeout ? fixture->peer_timeout : 10000,
 		.flags = fixture->peer_plans,
 		.mtu = fixture->peer_mtu,
-		.holes = fixture->peer_holes,
+		.extended = fixture->peer_extends,
 	};
 }
 

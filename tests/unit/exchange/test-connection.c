@@ -157,7 +157,7 @@ static void assert_is_our_hello(
 }
 
 /* Who takes trees says that it understands holes; a server only to a client that says so, too. */
-static void holes_are_agreed_on(void **state)
+static void new_entries_are_agreed_on(void **state)
 {
 	static const struct {
 		struct fixture fixture;
@@ -165,9 +165,9 @@ static void holes_are_agreed_on(void **state)
 	} cases[] = {
 		{{.active = true, .plans = HELLO_TAKES_TREE}, true},
 		{{.active = true}, false},
-		{{.plans = HELLO_TAKES_TREE, .peer_holes = true}, true},
+		{{.plans = HELLO_TAKES_TREE, .peer_extends = true}, true},
 		{{.plans = HELLO_TAKES_TREE}, false},
-		{{.peer_holes = true}, false},
+		{{.peer_extends = true}, false},
 	};
 
 	(void)state;
@@ -179,7 +179,7 @@ static void holes_are_agreed_on(void **state)
 		fixture_start(&fixture);
 		parameters = connection_parameters(fixture.connection);
 		assert_int_equal(hello_decode(&ours, parameters.private_data, HELLO_SIZE), 0);
-		assert_int_equal(ours.holes, cases[i].said);
+		assert_int_equal(ours.extended, cases[i].said);
 		fixture_end(&fixture);
 	}
 }
@@ -468,7 +468,7 @@ int main(void)
 		with_fixture(iwarp_reads_into_its_own_region),
 		with_fixture(a_ring_for_reads_is_not_remote_accessible),
 		with_fixture(each_connection_has_its_own_protection_domain),
-		with_fixture(holes_are_agreed_on),
+		with_fixture(new_entries_are_agreed_on),
 		with_fixture(connects_with_retries_and_a_hello),
 		with_fixture(the_hello_has_the_size_of_the_stream),
 		with_fixture(accepts_with_the_limits_of_both_ends),

@@ -105,9 +105,9 @@ static void knows_one_kind_of_secret(void **state)
 }
 
 /* In an exchange, a bit beside the MTU; in other sessions, all bits are those of a number. */
-static void holes_are_a_bit_of_an_exchange(void **state)
+static void new_entries_are_a_bit_of_an_exchange(void **state)
 {
-	struct hello hello = {.kind = HELLO_EXCHANGE, .mtu = 4096, .holes = true}, got;
+	struct hello hello = {.kind = HELLO_EXCHANGE, .mtu = 4096, .extended = true}, got;
 	uint8_t bytes[HELLO_SIZE];
 
 	(void)state;
@@ -115,12 +115,12 @@ static void holes_are_a_bit_of_an_exchange(void **state)
 	assert_int_equal(bytes[30], 0);
 	assert_int_equal(bytes[31], 0x90);
 	assert_int_equal(hello_decode(&got, bytes, sizeof(bytes)), 0);
-	assert_true(got.holes);
+	assert_true(got.extended);
 	assert_int_equal(got.mtu, 4096);
 	hello = (struct hello){.kind = HELLO_MEASUREMENT, .mtu = UINT16_MAX};
 	hello_encode(&hello, bytes);
 	assert_int_equal(hello_decode(&got, bytes, sizeof(bytes)), 0);
-	assert_false(got.holes);
+	assert_false(got.extended);
 	assert_int_equal(got.mtu, UINT16_MAX);
 }
 
@@ -355,7 +355,7 @@ int main(void)
 		cmocka_unit_test(ignores_the_padding),
 		cmocka_unit_test(knows_one_kind_of_secret),
 		cmocka_unit_test(encodes_what_requests_need),
-		cmocka_unit_test(holes_are_a_bit_of_an_exchange),
+		cmocka_unit_test(new_entries_are_a_bit_of_an_exchange),
 		cmocka_unit_test(refuses_truncated_hellos),
 		cmocka_unit_test(treats_any_other_magic_as_a_tutorial_peer),
 		cmocka_unit_test(keeps_its_numbers),

@@ -16,6 +16,7 @@ static const struct tree_entry entries[] = {
 	{.kind = TREE_FILE, .mode = 0640, .seconds = INT64_MAX, .size = INT64_MAX, .name_size = 1},
 	{.kind = TREE_LINK, .mode = 0777, .size = TREE_LINK_MAX, .name_size = 9},
 	{.kind = TREE_LEAVE},
+	{.kind = TREE_HARD_LINK, .size = TREE_LINK_MAX, .name_size = 255},
 	{.kind = TREE_SPARSE, .mode = 0640, .size = INT64_MAX, .name_size = 1},
 };
 
@@ -81,7 +82,10 @@ static void invalid_entries_are_refused(void **state)
 {
 	static const struct tree_entry invalid[] = {
 		{.kind = 0},
-		{.kind = TREE_SPARSE + 1},
+		{.kind = TREE_HARD_LINK + 1},
+		{.kind = TREE_HARD_LINK, .name_size = 1},
+		{.kind = TREE_HARD_LINK, .name_size = 1, .size = TREE_LINK_MAX + 1},
+		{.kind = TREE_HARD_LINK, .size = 1},
 		{.kind = TREE_SPARSE, .name_size = 1},
 		{.kind = TREE_SPARSE, .size = 1},
 		{.kind = TREE_START, .name_size = 1},

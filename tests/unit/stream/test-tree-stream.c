@@ -27,8 +27,8 @@
 /* The last error of a tree input. */
 static char input_why[WORKER_WHY_SIZE];
 
-/* Holes of files are not sent. */
-static bool without_holes;
+/* The tree input sends all kinds of entries. */
+static bool extends;
 
 /* A stream under construction. */
 static struct {
@@ -81,8 +81,8 @@ static int load(const char *const paths[], unsigned int count, size_t piece)
 
 	if (got)
 		return (int)got;
-	if (without_holes)
-		tree_input_send_holes(input);
+	if (extends)
+		tree_input_extend(input);
 	stream.size = 0;
 	do {
 		got = tree_input_read(input, stream.bytes + stream.size, piece, -1, input_why);
@@ -345,7 +345,7 @@ static void holes_are_not_sent(void **state)
 	assert_int_equal(stat("d/none", &status), 0);
 	if (status.st_blocks > 0)
 		skip(); /* the file system has no holes */
-	without_holes = true;
+	extends = true;
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		assert_int_equal(load(paths, 1, pieces[i]), 0);
 		assert_true(stream.size < 100000);
@@ -359,9 +359,9 @@ static void holes_are_not_sent(void **state)
 		assert_true(status.st_blocks * 512 < 1000000);
 		assert_int_equal(system("rm -r in/d && rmdir in && mkdir in"), 0);
 	}
-	without_holes = false;
+	extends = false;
 	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
-	tree_input_send_holes(input);
+	tree_input_extend(input);
 	tree_input_count_in(input, &sent);
 	while (tree_input_read(input, stream.bytes, 4096, -1, input_why) > 0)
 		;
@@ -382,7 +382,7 @@ static void a_sparse_file_may_not_shrink(void **state)
 
 		make_sparse("f", 10000000, at, COUNT(at));
 		assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
-		tree_input_send_holes(input);
+		tree_input_extend(input);
 		stream.size = 0;
 		read_up_to(input, 2 * TREE_HEADER_SIZE + 1);
 		assert_int_equal(truncate("f", i ? 9000000 : 0), 0);
@@ -394,6 +394,59 @@ static void a_sparse_file_may_not_shrink(void **state)
 		tree_input_close(input);
 		assert_int_equal(unlink("f"), 0);
 	}
+}
+
+/* The file system has no hard links. */
+static bool refuses_links;
+
+int linkat(int from, const char *path, int to, const char *name, int flags)
+{
+	if (refuses_links) {
+		errno = EPERM;
+		return -1;
+	}
+	return (int)syscall(SYS_linkat, from, path, to, name, flags);
+}
+
+/* Also in different folders, with a name that the receiver changes, and with holes. */
+static void hard_links_stay_links(void **state)
+{
+	static const char *const paths[] = {"d", ".e"};
+	struct stat one, other;
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	assert_int_equal(mkdir("d", 0755), 0);
+	assert_int_equal(mkdir("d/inner", 0755), 0);
+	assert_int_equal(mkdir(".e", 0755), 0);
+	put("d/a", "several names");
+	make_sparse("d/sparse", 100000, (const off_t[]){50000}, 1);
+	assert_int_equal(link("d/a", "d/b"), 0);
+	assert_int_equal(link("d/a", "d/inner/c"), 0);
+	assert_int_equal(link("d/sparse", "d/sparse too"), 0);
+	put(".e/f", "");
+	assert_int_equal(link(".e/f", ".e/g"), 0);
+	set_time("d/a", 1234567890);
+	extends = true;
+	for (unsigned int i = 0; i < 4; i++) {
+		extends = !(i & 2);
+		refuses_links = i & 1;
+		assert_int_equal(load(paths, COUNT(paths), 4096), 0);
+		assert_int_equal(store(stream.bytes, stream.size, i & 1 ? 1 : 4096, false), 0);
+		assert_contents("in/d/inner/c", "several names");
+		assert_alike("d/b", "in/d/b");
+		assert_int_equal(system("cmp 'd/sparse too' 'in/d/sparse too'"), 0);
+		assert_int_equal(stat("in/d/a", &one), 0);
+		assert_int_equal(stat("in/d/inner/c", &other), 0);
+		assert_int_equal(one.st_ino == other.st_ino, i == 0);
+		assert_int_equal(one.st_nlink, i == 0 ? 3 : 1);
+		assert_int_equal(stat("in/d/sparse", &one), 0);
+		assert_true(one.st_blocks * 512 < 50000);
+		assert_int_equal(stat("in/_e/f", &one), 0);
+		assert_int_equal(one.st_nlink, i == 0 ? 2 : 1);
+		assert_int_equal(system("rm -r in/d in/_e && rmdir in && mkdir in"), 0);
+	}
+	extends = refuses_links = false;
 }
 
 /* What vanishes or changes while it is sent is named; everything else arrives. */
@@ -543,7 +596,7 @@ static void add(struct tree_entry entry, const char *name, const char *contents)
 {
 	entry.name_size = (uint8_t)strlen(name);
 	entry.mode = 0755;
-	if (entry.kind == TREE_FILE || entry.kind == TREE_LINK)
+	if (entry.kind == TREE_FILE || entry.kind == TREE_LINK || entry.kind == TREE_HARD_LINK)
 		entry.size = strlen(contents);
 	tree_encode(&entry, stream.bytes + stream.size);
 	stream.size += TREE_HEADER_SIZE;
@@ -572,6 +625,11 @@ static void add_file(const char *name, const char *contents)
 static void add_link(const char *name, const char *target)
 {
 	add((struct tree_entry){.kind = TREE_LINK}, name, target);
+}
+
+static void add_hard_link(const char *name, const char *path)
+{
+	add((struct tree_entry){.kind = TREE_HARD_LINK}, name, path);
 }
 
 /* Appends a sparse file of this size, and its first run. */
@@ -646,7 +704,7 @@ static void invalid_streams_are_refused(void **state)
 	start(0);
 	add_link("l", "target");
 	stream.bytes[stream.size - 2] = '\0';
-	assert_invalid("the target of a symbolic link contains a zero byte");
+	assert_invalid("the target of a link contains a zero byte");
 	start(0);
 	for (int i = 0; i < TREE_DEPTH_MAX + 1; i++)
 		add_folder("d");
@@ -670,6 +728,38 @@ static void invalid_streams_are_refused(void **state)
 	add_sparse(100, 100, 0);
 	stream.size--;
 	assert_invalid("it is incomplete");
+}
+
+/* No name is given to anything that is not a file of the stream. */
+static void hard_links_are_to_files_of_the_stream(void **state)
+{
+	static const char *const paths[] = {"missing", "d", "d/missing", "l", "l/passwd",
+		"/etc/passwd", "../secret", "d/../f", "./f", "d//f", "f/", "f/x", "later", "/"};
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	put("secret", "is not in the stream");
+	put("in/missing", "nor is what was there before");
+	for (size_t i = 0; i < COUNT(paths); i++) {
+		start(0);
+		add_file("f", "data");
+		add_link("l", "/etc");
+		add_folder("d");
+		leave();
+		add_hard_link("h", paths[i]);
+		add_file("later", "data");
+		assert_refused(-EPROTO,
+			"the peer's files are not a valid stream: a hard link is to no earlier file");
+		assert_int_equal(count_entries(NULL), 2);
+	}
+	start(0);
+	add_hard_link("h", "f");
+	assert_refused(-EPROTO,
+		"the peer's files are not a valid stream: a hard link is to no earlier file");
+	start(0);
+	add_file("f", "data");
+	add_hard_link("f", "f");
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), -EEXIST);
 }
 
 static void nothing_is_created_through_a_link(void **state)
@@ -964,6 +1054,8 @@ int main(void)
 		OUTPUT_FILE_TEST(special_files_are_skipped),
 		OUTPUT_FILE_TEST(holes_are_not_sent),
 		OUTPUT_FILE_TEST(a_sparse_file_may_not_shrink),
+		OUTPUT_FILE_TEST(hard_links_stay_links),
+		OUTPUT_FILE_TEST(hard_links_are_to_files_of_the_stream),
 		OUTPUT_FILE_TEST(entries_that_vanish_are_left_out),
 		OUTPUT_FILE_TEST(entries_without_permission_are_left_out),
 		OUTPUT_FILE_TEST(both_ends_know_what_the_stream_consists_of),

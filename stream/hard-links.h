@@ -1,0 +1,28 @@
+/*
+ * The files with several names that a tree input has found: only the first name is sent with the
+ * data (TREE_FILE), each other one as a link to it (TREE_HARD_LINK). Takes memory from the memory
+ * budget (host/memory-budget.h) for each of these files; what does not fit is sent again. One thread
+ * at a time.
+ */
+#ifndef STREAM_HARD_LINKS_H
+#define STREAM_HARD_LINKS_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Initialise with zeros. */
+struct hard_links {
+	void *files;    /* a tree of tsearch(3) */
+	uint64_t taken; /* bytes of the budget */
+};
+
+/*
+ * Returns the path of this file that was entered earlier, valid until hard_links_forget(); or
+ * enters this one, and returns NULL.
+ */
+const char *hard_links_find(struct hard_links *links, dev_t device, ino_t number, const char *path);
+
+/* Frees everything; the next walk starts anew. */
+void hard_links_forget(struct hard_links *links);
+
+#endif
