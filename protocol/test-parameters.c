@@ -105,8 +105,8 @@ static bool suits(const struct test_parameters *parameters)
 
 /*
  * True if the transport has the operation, and something tells what arrives. In a bandwidth test, a
- * sender that nothing but completions holds back reuses a slot after its operation has completed, and overwrites what
- * its WRITEs have written.
+ * sender that nothing but completions holds back reuses a slot after its operation has completed,
+ * and overwrites what its WRITEs have written.
  */
 static bool suits_transport(const struct test_parameters *parameters)
 {

@@ -1,4 +1,6 @@
-/* Latency tests over unreliable queue pairs, at both ends on a fake device that loses operations. */
+/*
+ * Latency tests over unreliable queue pairs, at both ends on a fake device that loses operations.
+ */
 #include "measure/lossy-latency.h"
 #include "tests/unit/measure/perf-test-device.h"
 
@@ -163,7 +165,9 @@ static void notices_are_refused(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
-/* A server that does not even answer on the connection is gone; so is a client that says nothing. */
+/*
+ * A server that does not even answer on the connection is gone; so is a client that says nothing.
+ */
 static void silence_on_the_connection_is_a_failure(void **state)
 {
 	(void)state;
