@@ -1,8 +1,8 @@
 /*
  * The files with several names that a tree input has found: only the first name is sent with the
  * data (TREE_FILE), each other one as a link to it (TREE_HARD_LINK). Takes memory from the memory
- * budget (host/memory-budget.h) for each of these files; what does not fit is sent again. One thread
- * at a time.
+ * budget (host/memory-budget.h) for each of these files; what does not fit is sent again. One
+ * thread at a time.
  */
 #ifndef STREAM_HARD_LINKS_H
 #define STREAM_HARD_LINKS_H

@@ -37,7 +37,7 @@ struct fixture {
 	uint32_t peer_timeout;             /* ms, default 10 s */
 	enum ibv_mtu port_mtu, path_mtu;   /* 0: unknown, so that we offer no test data */
 	uint16_t peer_mtu;                 /* bytes; 0: the peer offers no test data */
-	bool peer_extends;                   /* it understands files with holes */
+	bool peer_extends;                 /* it understands files with holes */
 	uint32_t peer_depth;               /* in the peer's MSG_MR, default 8 */
 	uint8_t reads;                     /* READs in flight per direction, default 4 */
 	enum ibv_transport_type transport; /* default InfiniBand */

@@ -174,12 +174,13 @@ static void silence_on_the_connection_is_a_failure(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		struct test_parameters parameters = parameters_of(2);
 		struct perf_test_fixture fixture;
-		struct perf_test_end *end = i & 1 ? &fixture.client : &fixture.server;
+		struct perf_test_end *end;
 		struct histogram latency;
 
 		histogram_init(&latency);
 		parameters.wait = i & 2 ? TEST_SPIN : TEST_EVENT;
 		start(&fixture, &parameters);
+		end = i & 1 ? &fixture.client : &fixture.server;
 		test_run_begin(&fixture.server.test, &parameters, 1000);
 		assert_int_equal(perf_test_fixture_run_alone(end, &parameters, &latency), -1);
 		assert_int_equal(end->control.failure.kind, FAILURE_DEADLINE);

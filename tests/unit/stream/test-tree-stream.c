@@ -654,21 +654,22 @@ static void assert_refused(int error, const char *message)
 	assert_string_equal(why, message);
 }
 
-static void invalid_streams_are_refused(void **state)
+/* Checks that the stream is refused as invalid for this reason. */
+static void assert_invalid(const char *reason)
 {
-	static const char prefix[] = "the peer's files are not a valid stream: ";
 	char message[128];
 
+	snprintf(message, sizeof(message), "the peer's files are not a valid stream: %s", reason);
+	assert_refused(-EPROTO, message);
+	assert_int_equal(count_entries(NULL), 1);
+	assert_int_equal(rmdir("in"), 0);
+	assert_int_equal(mkdir("in", 0755), 0);
+}
+
+static void invalid_streams_are_refused(void **state)
+{
 	(void)state;
 	assert_int_equal(mkdir("in", 0755), 0);
-#define assert_invalid(reason) \
-	do { \
-		snprintf(message, sizeof(message), "%s%s", prefix, reason); \
-		assert_refused(-EPROTO, message); \
-		assert_int_equal(count_entries(NULL), 1); \
-		assert_int_equal(rmdir("in"), 0); \
-		assert_int_equal(mkdir("in", 0755), 0); \
-	} while (0)
 	stream.size = 0;
 	assert_invalid("it is incomplete");
 	add_file("f", "data");
@@ -709,18 +710,20 @@ static void invalid_streams_are_refused(void **state)
 	for (int i = 0; i < TREE_DEPTH_MAX + 1; i++)
 		add_folder("d");
 	assert_invalid("its directories are nested too deeply");
-	start(0);
-	add_sparse(100, 101, 0);
-	assert_invalid("a hole or the data behind it does not fit in its file");
-	start(0);
-	add_sparse(100, 60, 41);
-	assert_invalid("a hole or the data behind it does not fit in its file");
-	start(0);
-	add_sparse(100, 99, 0);
-	assert_invalid("a hole or the data behind it does not fit in its file");
-	start(0);
-	add_sparse(100, UINT64_MAX, 2);
-	assert_invalid("a hole or the data behind it does not fit in its file");
+}
+
+static void invalid_runs_are_refused(void **state)
+{
+	static const struct tree_run runs[] = {
+		{101, 0}, {60, 41}, {99, 0}, {UINT64_MAX, 2}, {0, 0}};
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0755), 0);
+	for (size_t i = 0; i < COUNT(runs); i++) {
+		start(0);
+		add_sparse(100, runs[i].hole, runs[i].data);
+		assert_invalid("a hole or the data behind it does not fit in its file");
+	}
 	start(0);
 	add_sparse(100, 60, 40);
 	assert_invalid("it is incomplete");
@@ -1061,6 +1064,7 @@ int main(void)
 		OUTPUT_FILE_TEST(both_ends_know_what_the_stream_consists_of),
 		OUTPUT_FILE_TEST(a_walk_can_be_stopped),
 		OUTPUT_FILE_TEST(invalid_streams_are_refused),
+		OUTPUT_FILE_TEST(invalid_runs_are_refused),
 		OUTPUT_FILE_TEST(nothing_is_created_through_a_link),
 		OUTPUT_FILE_TEST(names_at_the_top_are_made_safe),
 		OUTPUT_FILE_TEST(existing_files_and_folders_are_kept),
