@@ -105,20 +105,21 @@ static bool may_post(const struct perf_test *test)
 static int wait_until(
 	struct perf_test *test, bool (*holds)(const struct perf_test *), deadline_t deadline)
 {
-	int count, slept = 0;
+	bool sleeps = test->parameters.wait == TEST_EVENT;
 
 	for (unsigned int turn = 1; !holds(test); turn++) {
-		count = perf_test_take_completed(test, take);
-		if (count == 0 && test->parameters.wait == TEST_EVENT)
+		int count = perf_test_take_completed(test, take), slept = 0;
+
+		if (count == 0 && sleeps)
 			slept = control_sleep_until(test->control, deadline);
-		if (turn % TURNS_CHECK == 0) {
-			sched_yield();
-			slept = deadline_left(deadline) == 0;
-		}
-		if (count < 0 || slept < 0 ||
-			(turn % TURNS_CHECK == 0 && perf_test_check_due(test, test_now()) < 0))
+		if (count < 0 || slept)
+			return count < 0 || slept < 0 ? -1 : 0;
+		if (turn % TURNS_CHECK > 0)
+			continue;
+		sched_yield();
+		if (perf_test_check_due(test, test_now()) < 0)
 			return -1;
-		if (slept > 0)
+		if (deadline_left(deadline) == 0)
 			return 0;
 	}
 	return 1;

@@ -544,7 +544,7 @@ static int copy_file(int from, const char *name, int folder, const char *copy)
 		return error;
 	}
 	while (moved > 0)
-		moved = copy_file_range(source, NULL, file, NULL, SSIZE_MAX, 0);
+		moved = copy_file_range(source, NULL, file, NULL, 1 << 30, 0);
 	if (moved < 0)
 		error = -errno;
 	close(source);
