@@ -649,8 +649,8 @@ void control_send_last(struct control *control, const struct command *message)
 }
 
 /*
- * True for what arrives on an unreliable queue pair. Between two tests, that is an operation that
- * is late or repeated, or a datagram of a stranger.
+ * True for what arrives on an unreliable queue pair. Between two tests, that is a late or repeated
+ * operation, or a datagram from an unknown sender.
  */
 static bool is_stray(const struct control *control, const struct completion *completion)
 {

@@ -52,8 +52,8 @@ int tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADER_SIZE]
 void tree_run_encode(const struct tree_run *run, uint8_t bytes[TREE_RUN_SIZE]);
 
 /*
- * Decodes a run of a file of which so many bytes are left. Returns 0, or -EPROTO if it does not fit
- * in there, or ends before it without data.
+ * Decodes a run. left: bytes of the file that are still missing. Returns 0, or -EPROTO if the run
+ * exceeds them, or has no data although it does not end the file.
  */
 int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], uint64_t left);
 

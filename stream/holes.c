@@ -27,30 +27,30 @@ bool holes_likely(const struct stat *status)
 	       storage_of(status) < (uint64_t)status->st_size;
 }
 
-/* Finds the run where the kernel knows no holes: all is data. */
-static int find_none(int file, uint64_t offset, uint64_t size, struct tree_run *run)
+/* Returns 0 if the file still has this size, -ENODATA if it is shorter, or -errno. */
+static int check_size(int file, uint64_t size)
 {
 	struct stat status;
 
 	if (fstat(file, &status))
 		return -errno;
-	*run = (struct tree_run){.data = size - offset};
 	return (uint64_t)status.st_size < size ? -ENODATA : 0;
 }
 
 int holes_find(int file, uint64_t offset, uint64_t size, struct tree_run *run)
 {
-	struct stat status;
 	off_t data = lseek(file, (off_t)offset, SEEK_DATA), hole;
 
-	if (data < 0 && errno != ENXIO)
-		return errno == EINVAL ? find_none(file, offset, size, run) : -errno;
+	if (data < 0 && errno != ENXIO && errno != EINVAL)
+		return -errno;
+	if (data < 0 && errno == EINVAL) {
+		/* The kernel knows no holes of this file. */
+		*run = (struct tree_run){.data = size - offset};
+		return check_size(file, size);
+	}
 	if (data < 0 || (uint64_t)data >= size) {
-		/* No data is left, or nothing at all. */
-		if (fstat(file, &status))
-			return -errno;
 		*run = (struct tree_run){.hole = size - offset};
-		return (uint64_t)status.st_size < size ? -ENODATA : 0;
+		return check_size(file, size);
 	}
 	hole = lseek(file, data, SEEK_HOLE);
 	if (hole < 0)

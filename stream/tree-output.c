@@ -528,20 +528,19 @@ static int open_earlier(struct tree_output *output, char name[FILE_NAME_MAX + 1]
 	}
 }
 
-/* Copies a file of the stream, because the file system has no more links. */
-static int copy_file(int from, const char *name, int folder, const char *copy)
+/* Copies a file of the stream with this status, if the file system refuses another link to it. */
+static int copy_file(
+	int from, const char *name, const struct stat *status, int folder, const char *copy)
 {
 	int source = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), file, error = 0, ended;
-	struct stat status;
 	ssize_t moved = 1;
 
 	if (source < 0)
 		return -errno;
 	file = create_file(folder, copy);
-	if (file < 0 || fstat(source, &status)) {
-		error = file < 0 ? file : -errno;
+	if (file < 0) {
 		close(source);
-		return error;
+		return file;
 	}
 	while (moved > 0)
 		moved = copy_file_range(source, NULL, file, NULL, 1 << 30, 0);
@@ -549,10 +548,10 @@ static int copy_file(int from, const char *name, int folder, const char *copy)
 		error = -errno;
 	close(source);
 	ended = finish_file(file,
-		&(struct tree_entry){.mode = status.st_mode & 0777,
-			.seconds = status.st_mtim.tv_sec,
-			.nanoseconds = (uint32_t)status.st_mtim.tv_nsec},
-		status.st_size);
+		&(struct tree_entry){.mode = status->st_mode & 0777,
+			.seconds = status->st_mtim.tv_sec,
+			.nanoseconds = (uint32_t)status->st_mtim.tv_nsec},
+		status->st_size);
 	return error ? error : ended;
 }
 
@@ -576,7 +575,7 @@ static int take_hard_link(struct tree_output *output, char *why)
 	if (linkat(from, name, folder_of(output), output->name, 0))
 		error = -errno;
 	if (error == -EPERM || error == -EMLINK || error == -EOPNOTSUPP)
-		error = copy_file(from, name, folder_of(output), output->name);
+		error = copy_file(from, name, &status, folder_of(output), output->name);
 	close(from);
 	return error ? refuse_entry(output, error, why) : 0;
 }

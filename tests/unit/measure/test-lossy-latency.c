@@ -146,7 +146,7 @@ static void wrong_data_is_found(void **state)
 	}
 }
 
-/* Nobody tells in a latency test how much was sent. */
+/* A latency test has no notices. */
 static void notices_are_refused(void **state)
 {
 	struct test_parameters parameters = parameters_of(2);

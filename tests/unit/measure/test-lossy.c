@@ -252,7 +252,10 @@ static void strangers_do_not_count(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
-/* What is late, or comes from a stranger, between two tests is no message, and costs no receive. */
+/*
+ * Between two tests, late operations and datagrams from unknown senders are dropped, and their
+ * receives are posted again.
+ */
 static void strays_between_tests_are_ignored(void **state)
 {
 	(void)state;
