@@ -9,18 +9,17 @@ static bool adds(const struct perf_test *test)
 	return test->parameters.operation->number == TEST_FETCH_ADD;
 }
 
-/* True if the queue pairs share a counter. A client of an earlier release wants more depth. */
-static bool has_tickets(const struct perf_test *test)
+/* True if this end takes tickets of a counter that other sessions take, too. */
+static bool shares(const struct perf_test *test)
 {
-	const struct test_parameters *parameters = &test->parameters;
-
-	return parameters->verify && parameters->kind == TEST_BANDWIDTH &&
-	       (adds(test) || parameters->depth == 1);
+	return test->parameters.counter && !test->server;
 }
 
 void atomics_clear(struct perf_test *test)
 {
-	test->tickets = test->ticket_sum = 0;
+	test->tickets = (struct tickets){0};
+	if (test->share.counter)
+		memset(test->share.region.start, 0, TEST_ATOMIC_SIZE);
 	for (uint32_t i = 0; i < test->parameters.queue_pairs; i++)
 		memset(test->control->offered.start + test->queue_pairs[i].offset, 0,
 			TEST_ATOMIC_SIZE);
@@ -29,11 +28,16 @@ void atomics_clear(struct perf_test *test)
 void atomics_describe(const struct perf_test *test, const struct test_queue_pair *queue_pair,
 	uint64_t number, struct ibv_send_wr *request)
 {
-	const struct test_queue_pair *owner = has_tickets(test) ? test->queue_pairs : queue_pair;
-	uint64_t expected = has_tickets(test) ? queue_pair->next_ticket : number;
+	bool tickets = test_parameters_tickets(&test->parameters);
+	const struct test_queue_pair *owner = tickets ? test->queue_pairs : queue_pair;
+	uint64_t expected = tickets ? queue_pair->next_ticket : number;
 
 	request->wr.atomic.remote_addr = test->control->peer_address + owner->offset;
 	request->wr.atomic.rkey = test->control->peer_rkey;
+	if (shares(test)) {
+		request->wr.atomic.remote_addr = test->counter_address;
+		request->wr.atomic.rkey = test->counter_rkey;
+	}
 	request->wr.atomic.compare_add = adds(test) ? 1 : expected;
 	request->wr.atomic.swap = expected + 1;
 }
@@ -52,8 +56,8 @@ static void take_ticket(
 	bool taken = adds(test) || fetched == queue_pair->next_ticket;
 
 	test->wrong += fetched < queue_pair->next_ticket;
-	test->tickets += taken;
-	test->ticket_sum += taken ? mixed(fetched) : 0;
+	test->tickets.taken += taken;
+	test->tickets.sum += taken ? mixed(fetched) : 0;
 	queue_pair->next_ticket = fetched + taken;
 }
 
@@ -63,20 +67,24 @@ void atomics_check(struct perf_test *test, struct test_queue_pair *queue_pair, u
 
 	memcpy(&fetched, test->control->private.start + perf_test_offset(test, queue_pair, number),
 		sizeof(fetched));
-	if (has_tickets(test))
+	if (test_parameters_tickets(&test->parameters))
 		take_ticket(test, queue_pair, fetched);
 	else
 		test->wrong += fetched != number;
 }
 
-void atomics_check_tickets(struct perf_test *test)
+bool atomics_are_complete(const struct tickets *tickets)
 {
 	uint64_t sum = 0;
 
-	if (!has_tickets(test))
-		return;
-	for (uint64_t ticket = 0; ticket < test->tickets; ticket++)
+	for (uint64_t ticket = 0; ticket < tickets->taken; ticket++)
 		sum += mixed(ticket);
+	return sum == tickets->sum;
+}
+
+void atomics_check_tickets(struct perf_test *test)
+{
 	/* A wrong number was counted already. */
-	test->wrong += sum != test->ticket_sum && test->wrong == 0;
+	if (test_parameters_tickets(&test->parameters) && !shares(test) && test->wrong == 0)
+		test->wrong = !atomics_are_complete(&test->tickets);
 }

@@ -160,26 +160,6 @@ static int spin_for_completion(struct perf_test *test, uint64_t number)
 	return 0;
 }
 
-/*
- * The server's half of a test of READs, which its device performs. If the client spins, so does the
- * server, because waking a sleeping processor takes longer than a READ. The client's keepalives
- * show that it is still there.
- */
-static int spin_for_end(struct perf_test *test)
-{
-	deadline_t deadline = 0;
-
-	for (unsigned int turn = 1; !test->end_received; turn++) {
-		int count = poll_once(test, turn, &deadline);
-
-		if (count < 0)
-			return -1;
-		if (count > 0)
-			deadline = 0;
-	}
-	return 0;
-}
-
 /* Sleeps until the condition holds or a command arrives. */
 static int sleep_until(struct perf_test *test,
 	bool (*condition)(const struct perf_test *, uint64_t), uint64_t number)
@@ -354,8 +334,9 @@ int latency_run(struct perf_test *test, struct histogram *latency)
 
 	if (test_parameters_lossy(parameters))
 		return lossy_latency_run(test, latency);
+	/* The device alone answers. */
 	if (test->server && parameters->operation->fetches)
-		return parameters->wait == TEST_EVENT ? 0 : spin_for_end(test);
+		return 0;
 	perf_test_describe(test, test->queue_pairs, 0, &form.request, form.pieces);
 	if (receives_use_up(test))
 		return -1;

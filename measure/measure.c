@@ -5,6 +5,7 @@
  */
 #include <json-c/json.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/explain.h"
@@ -244,6 +245,8 @@ static int prepare(struct measurement *measurement)
 		return -1;
 	if (test_threads_prepare(threads) || read_facts(measurement))
 		return -1;
+	if (measurement->options->measure.threads > 1 && support_shares_counters(measurement))
+		getrandom(&threads->counter, sizeof(threads->counter), 0);
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 

@@ -18,6 +18,7 @@
 
 #include "control/control.h"
 #include "measure/histogram.h"
+#include "measure/shared-counter.h"
 #include "measure/shared-state.h"
 #include "protocol/test-parameters.h"
 
@@ -70,6 +71,11 @@ struct lossy_state {
 	unsigned int looks;                /* in vain since then */
 };
 
+/* Numbers fetched from a counter: measure/atomics.h. */
+struct tickets {
+	uint64_t taken, sum; /* how many; the sum of what measure/atomics.c makes of each */
+};
+
 struct perf_test {
 	struct control *control;
 	struct test_queue_pair queue_pairs[TEST_QUEUE_PAIRS_MAX];
@@ -88,7 +94,7 @@ struct perf_test {
 	bool end_received; /* the client's next command has arrived */
 	uint32_t batch;    /* operations posted as one list */
 	uint64_t operations, wrong, wrong_offset;
-	uint64_t tickets, ticket_sum; /* taken from the shared counter: measure/atomics.h */
+	struct tickets tickets;
 	uint64_t last;                /* time of the last completion; 0: none */
 	uint64_t end;                 /* end of the test, by test_now() */
 	uint64_t keepalive_sent;   /* time when the last keepalive was sent; at first, the start */
@@ -99,6 +105,9 @@ struct perf_test {
 	uint64_t answers[CONTROL_KEEPALIVES]; /* server: sends posted, after each of the last */
 	uint64_t answered;                    /* number of answers */
 	struct lossy_state lossy;
+	struct counter_share share; /* server: the counter that it offers besides its region */
+	uint64_t counter_address;   /* client: that counter, if the parameters name one */
+	uint32_t counter_rkey;
 	unsigned int kept; /* receives that completed before the test, unprocessed */
 	void (*show)(
 		void *context, uint64_t now); /* NULL, or called at each check and while idle */

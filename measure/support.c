@@ -106,6 +106,11 @@ static int check_limits(
 	return 0;
 }
 
+bool support_shares_counters(const struct measurement *measurement)
+{
+	return limit_of(&measurement->theirs, "shared-counter") > 0;
+}
+
 int support_check(struct measurement *measurement)
 {
 	const struct options_measure *measure = &measurement->options->measure;

@@ -13,4 +13,7 @@
  */
 int support_check(struct measurement *measurement);
 
+/* True if the server lets the threads of a client share a counter. Main thread. */
+bool support_shares_counters(const struct measurement *measurement);
+
 #endif

@@ -161,7 +161,14 @@ int test_run_begin_both(
 
 	test_parameters_encode(parameters, text);
 	test_run_begin(test, parameters, timeout);
-	return control_client_command(test->control, &command, &reply, deadline_in(timeout));
+	if (control_client_command(test->control, &command, &reply, deadline_in(timeout)))
+		return -1;
+	if (parameters->counter && reply.length != TEST_ATOMIC_SIZE)
+		return failure_protocol(&test->control->failure, "shared counter",
+			"the peer sent a counter of the wrong size");
+	test->counter_address = reply.address;
+	test->counter_rkey = reply.rkey;
+	return 0;
 }
 
 int test_run_end(struct perf_test *test, const struct test_result *ours, struct test_result *theirs,

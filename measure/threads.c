@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
+#include "measure/atomics.h"
 #include "measure/test-run.h"
 #include "measure/threads.h"
 
@@ -195,6 +196,8 @@ static int begin(struct test_thread *member, const struct test_parameters *param
 	 * Each test and thread has its own seed, so that data from any other is detected as wrong.
 	 */
 	own.seed = ++threads->tests * SEED_STEP;
+	if (threads->counter && own.direction != TEST_SERVER && test_parameters_tickets(&own))
+		own.counter = threads->counter;
 	return test_run_begin_both(&member->test, &own, threads->options->timeout)
 		       ? test_threads_failed(threads, &member->control)
 		       : 0;
@@ -326,6 +329,26 @@ static int measure_together(struct test_threads *threads)
 	return threads->failed ? test_threads_failed(threads, &threads->failed->control) : 0;
 }
 
+/* Checks that the threads together have taken each ticket of their counter once. */
+static void check_tickets(struct test_threads *threads)
+{
+	struct tickets all = {0};
+	uint64_t wrong = 0;
+
+	if (!threads->members[0].test.parameters.counter)
+		return;
+	for (uint32_t i = 0; i < threads->options->measure.threads; i++) {
+		const struct test_thread *member = &threads->members[i];
+
+		all.taken += member->test.tickets.taken;
+		all.sum += member->test.tickets.sum;
+		wrong += member->ours.wrong;
+	}
+	/* A wrong number was counted already. */
+	if (wrong == 0)
+		threads->members[0].ours.wrong = !atomics_are_complete(&all);
+}
+
 int test_threads_run(struct test_threads *threads, const struct test_parameters *parameters,
 	struct measured *measured, struct histogram *latency)
 {
@@ -342,6 +365,7 @@ int test_threads_run(struct test_threads *threads, const struct test_parameters 
 			return -1;
 	if (measure_together(threads))
 		return -1;
+	check_tickets(threads);
 	if (end_all(threads, measured))
 		return -1;
 	/* The intervals are those of the sender. */

@@ -38,7 +38,8 @@ struct test_threads {
 	struct control_request worker;  /* of the others */
 	struct dial dial;
 	struct test_thread members[OPTIONS_THREADS_MAX];
-	uint64_t tests; /* begun so far, by all threads */
+	uint64_t tests;   /* begun so far, by all threads */
+	uint64_t counter; /* number of the counter that they share, set by the caller; 0: none */
 	struct test_shared shared;
 	struct test_thread *failed; /* first thread that failed in the test */
 	struct failure failure;     /* the first failure */

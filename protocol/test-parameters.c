@@ -23,6 +23,7 @@ enum {
 	AT_INLINE = 48,
 	AT_SIGNAL_EVERY = 50,
 	AT_GATHERS = 52,
+	AT_COUNTER = 56,
 };
 
 void test_parameters_encode(
@@ -45,6 +46,7 @@ void test_parameters_encode(
 	le_put16(buffer + AT_INLINE, (uint16_t)parameters->inline_below);
 	le_put16(buffer + AT_SIGNAL_EVERY, (uint16_t)parameters->signal_every);
 	le_put16(buffer + AT_GATHERS, (uint16_t)parameters->gathers);
+	le_put64(buffer + AT_COUNTER, parameters->counter);
 }
 
 bool test_shape_is_possible(uint32_t queue_pairs, uint32_t depth)
@@ -82,6 +84,14 @@ bool test_parameters_notices(const struct test_parameters *parameters)
 	       !parameters->operation->atomic && !parameters->operation->receives;
 }
 
+bool test_parameters_tickets(const struct test_parameters *parameters)
+{
+	/* A client of an earlier release wants more depth for compare-and-swap. */
+	return parameters->operation->atomic && parameters->verify &&
+	       parameters->kind == TEST_BANDWIDTH &&
+	       (parameters->operation->number == TEST_FETCH_ADD || parameters->depth == 1);
+}
+
 uint64_t test_parameters_window(const struct test_parameters *parameters)
 {
 	return parameters->operation->receives && !parameters->verify ? parameters->depth
@@ -94,7 +104,7 @@ uint64_t test_parameters_window(const struct test_parameters *parameters)
  */
 static bool suits(const struct test_parameters *parameters)
 {
-	if (!parameters->operation)
+	if (!parameters->operation || (parameters->counter && !test_parameters_tickets(parameters)))
 		return false;
 	if (!parameters->operation->atomic)
 		return true;
@@ -166,6 +176,7 @@ int test_parameters_decode(struct test_parameters *parameters, const void *buffe
 		.inline_below = le_get16(bytes + AT_INLINE),
 		.signal_every = le_get16(bytes + AT_SIGNAL_EVERY),
 		.gathers = le_get16(bytes + AT_GATHERS),
+		.counter = le_get64(bytes + AT_COUNTER),
 	};
 	return is_possible(parameters) ? 0 : -EPROTO;
 }

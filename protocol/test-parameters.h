@@ -76,6 +76,11 @@ struct test_parameters {
 	uint32_t inline_below;
 	uint32_t signal_every; /* operations per completion; 0: one completion for each call */
 	uint32_t gathers;      /* pieces of an operation's local data; 0: one */
+	/*
+	 * The counter that the client's atomic operations change: a random number that several
+	 * sessions name; 0: one in the region of this session.
+	 */
+	uint64_t counter;
 };
 
 /* True if the server posts operations in this test, too. */
@@ -83,6 +88,9 @@ bool test_parameters_server_posts(const struct test_parameters *parameters);
 
 /* True if operations may be lost: measure/lossy.h. */
 bool test_parameters_lossy(const struct test_parameters *parameters);
+
+/* True if all queue pairs change one counter: measure/atomics.h. */
+bool test_parameters_tickets(const struct test_parameters *parameters);
 
 /* True if both ends verify the data, and report their progress to each other in notices. */
 bool test_parameters_notices(const struct test_parameters *parameters);

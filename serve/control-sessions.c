@@ -260,8 +260,23 @@ static bool is_short(const struct test_parameters *parameters)
 				      : parameters->milliseconds <= DIAGNOSIS_MS_MAX;
 }
 
+/* Offers the counter that the client shares with its other sessions. */
+static int share_counter(struct control_session *session, uint64_t number, struct command *reply)
+{
+	struct control *control = &session->control;
+	struct counter_share *share = &session->test.share;
+
+	if (counter_share_join(
+		    share, number, &control->device, control->endpoint.pd, &control->failure))
+		return end_with(session, reply, COMMAND_FAILED);
+	reply->address = (uintptr_t)share->region.start;
+	reply->length = TEST_ATOMIC_SIZE;
+	reply->rkey = share->region.mr->rkey;
+	return 0;
+}
+
 /* Prepares a test, which begins once the client has received the reply. */
-static void begin_test(
+static int begin_test(
 	struct control_session *session, const struct command *command, struct command *reply)
 {
 	struct test_parameters parameters;
@@ -273,13 +288,16 @@ static void begin_test(
 		(session->kind == HELLO_MEASUREMENT || is_short(&parameters));
 	if (!session->begun) {
 		reply->status = COMMAND_REFUSED;
-		return;
+		return 0;
 	}
+	if (parameters.counter && share_counter(session, parameters.counter, reply))
+		return -1;
 	pthread_mutex_lock(&session->lock);
 	session->running = parameters;
 	session_tests_begin(&session->tests, &parameters);
 	pthread_mutex_unlock(&session->lock);
 	test_run_begin(&session->test, &parameters, idle_timeout(session));
+	return 0;
 }
 
 /* Replies with our result of the test. It counts if the client sent its own, not for a warm-up. */
@@ -346,8 +364,7 @@ static int carry_out(
 	case COMMAND_QUEUE_PAIRS:
 		return make_queue_pairs(session, command, reply);
 	case COMMAND_BEGIN:
-		begin_test(session, command, reply);
-		return 0;
+		return begin_test(session, command, reply);
 	case COMMAND_END:
 		end_test(session, command, reply);
 		return 0;
@@ -528,6 +545,7 @@ static void serve(void *argument)
 	else
 		serve_client(session);
 	operation_end_close(&session->operations);
+	counter_share_leave(&session->test.share);
 	report(session);
 	if (control->connected)
 		step(session, control->peer, "peer disconnected.");

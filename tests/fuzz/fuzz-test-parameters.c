@@ -41,6 +41,8 @@ static void check_parameters(const uint8_t *data, size_t size)
 	fuzz_check(memcmp(bytes + 32, data + 32, 22) == 0);
 	fuzz_check(memcmp(bytes + 4, data + 4, 2) == 0);
 	fuzz_check(bytes[6] == (data[6] == 1) && bytes[7] == data[7]);
+	fuzz_check(memcmp(bytes + 56, data + 56, 8) == 0);
+	fuzz_check(!parameters.counter || test_parameters_tickets(&parameters));
 	fuzz_check(parameters.transport == TEST_RC || parameters.operation->receives);
 }
 

@@ -397,6 +397,8 @@ refused() {
 		has "$OUT" '^verified: every operation counted once$'
 		expect 0 client bandwidth $MODE --warm-up 0 --threads 2 --duration 0.2 "$ADDRESS" "$PORT"
 		has "$OUT" '^best rate: [0-9.]* kops/s at size 8$'
+		expect 0 client bandwidth $MODE --verify --threads 4 --qps 2 --duration 0.3 "$ADDRESS" "$PORT"
+		has "$OUT" '^verified: every operation counted once$'
 		expect 2 client bandwidth $MODE --size 16 "$ADDRESS" "$PORT"
 		has "$ERR" "$MODE always has 8 bytes; --size must be 8"
 	done

@@ -1,6 +1,7 @@
 /* Tests of atomic operations at both ends, on a fake device. */
 #include <string.h>
 
+#include "measure/atomics.h"
 #include "tests/unit/measure/perf-test-device.h"
 
 #define OPERATIONS 120
@@ -123,12 +124,76 @@ static void latency_of_atomic_operations(void **state)
 	perf_test_fixture_stop(&fixture);
 }
 
+/*
+ * Lets both ends use the counter with this number instead of the one in the server's region, as
+ * test_run_begin_both() and the server's sessions do.
+ */
+static void share(struct perf_test_fixture *fixture, uint64_t number)
+{
+	struct control *control = &fixture->server.control;
+	struct counter_share *share = &fixture->server.test.share;
+
+	assert_int_equal(counter_share_join(share, number, &control->device, control->endpoint.pd,
+				 &control->failure),
+		0);
+	fixture->client.test.counter_address = (uintptr_t)share->region.start;
+	fixture->client.test.counter_rkey = share->region.mr->rkey;
+}
+
+/* The tickets of a shared counter are those of all its sessions, so no session checks them. */
+static void a_shared_counter_counts_for_all(void **state)
+{
+	struct perf_test_fixture fixture;
+	uint64_t counter;
+
+	(void)state;
+	perf_test_fixture_start(&fixture, 2, 8);
+	share(&fixture, 7);
+	for (unsigned int kind = 0; kind < 4; kind++) {
+		struct test_parameters parameters =
+			atomics_of(kind & 1 ? TEST_FETCH_ADD : TEST_COMPARE_SWAP,
+				kind & 2 ? TEST_BOTH : TEST_CLIENT, true);
+		const struct tickets *taken = &fixture.client.test.tickets;
+
+		parameters.queue_pairs = 2;
+		parameters.counter = 7;
+		assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+		assert_int_equal(fixture.client.result.wrong + fixture.server.result.wrong, 0);
+		assert_true(atomics_are_complete(taken));
+		memcpy(&counter, fixture.server.test.share.region.start, sizeof(counter));
+		assert_int_equal(counter, taken->taken);
+		assert_in_range(counter, OPERATIONS, 2 * OPERATIONS);
+		assert_int_equal(counter_of(&fixture.server, 0), 0);
+	}
+	counter_share_leave(&fixture.server.test.share);
+	perf_test_fixture_stop(&fixture);
+}
+
+static void missing_and_repeated_tickets_are_found(void **state)
+{
+	struct perf_test_fixture fixture;
+	struct test_parameters parameters = atomics_of(TEST_FETCH_ADD, TEST_CLIENT, true);
+
+	(void)state;
+	parameters.counter = 7;
+	perf_test_fixture_start(&fixture, 1, 8);
+	share(&fixture, 7);
+	perf_test_fixture_fault(20, LOST);
+	assert_int_equal(perf_test_fixture_run(&fixture, &parameters, NULL), 0);
+	assert_false(fixture.client.result.wrong == 0 &&
+		     atomics_are_complete(&fixture.client.test.tickets));
+	counter_share_leave(&fixture.server.test.share);
+	perf_test_fixture_stop(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(atomic_operations_count),
 		cmocka_unit_test(wrong_counts_are_found),
 		cmocka_unit_test(latency_of_atomic_operations),
+		cmocka_unit_test(a_shared_counter_counts_for_all),
+		cmocka_unit_test(missing_and_repeated_tickets_are_found),
 	};
 
 	return cmocka_run_group_tests_name("atomics", tests, NULL, NULL);

@@ -44,6 +44,17 @@ static void check(const struct options *options, const struct facts *ours,
 	free(measurement);
 }
 
+static void only_newer_servers_share_counters(void **state)
+{
+	static struct measurement measurement;
+
+	(void)state;
+	measurement.theirs = able;
+	assert_false(support_shares_counters(&measurement));
+	measurement.theirs = facts_of("write", "srq 1 shared-counter 1");
+	assert_true(support_shares_counters(&measurement));
+}
+
 static struct options options_of(enum test_operation_number number, bool latency)
 {
 	return (struct options){
@@ -162,6 +173,7 @@ static void datagrams_fit_one_packet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_newer_servers_share_counters),
 		cmocka_unit_test(operations_need_both_ends),
 		cmocka_unit_test(inline_data_needs_ends_that_send),
 		cmocka_unit_test(pieces_and_signals_have_limits),

@@ -2,6 +2,7 @@
  * The processors on which the threads of a measurement run their tests, and the results that they
  * report to the server.
  */
+#include "measure/atomics.h"
 #include "measure/test-run.h"
 #include "measure/threads.h"
 #include "tests/unit/unit.h"
@@ -32,8 +33,28 @@ int test_run_connect(struct perf_test *test, uint32_t queue_pairs, deadline_t de
 int test_run_begin_both(
 	struct perf_test *test, const struct test_parameters *parameters, int64_t timeout)
 {
-	(void)test, (void)parameters, (void)timeout;
+	(void)timeout;
+	test->parameters = *parameters;
+	test->tickets = (struct tickets){0};
+	test->queue_pairs->next_ticket = 0;
 	return 0;
+}
+
+/* What each thread fetches from the counter that they share. */
+#define TICKETS 3
+static uint64_t fetched[OPTIONS_THREADS_MAX][TICKETS];
+
+static void take_tickets(struct perf_test *test)
+{
+	const struct test_thread *member = (const struct test_thread *)(const void *)((char *)test -
+		offsetof(struct test_thread, test));
+	size_t thread = (size_t)(member - threads.members);
+
+	test->control = &threads.members[thread].control;
+	for (size_t i = 0; i < TICKETS; i++) {
+		test->control->private.start = (uint8_t *)&fetched[thread][i];
+		atomics_check(test, test->queue_pairs, 0);
+	}
 }
 
 /* cppcheck-suppress constParameter ; its type is given by measure/test-run.h */
@@ -43,6 +64,8 @@ int test_run(struct perf_test *test, struct test_shared *shared, struct test_res
 	(void)shared;
 	for (uint64_t i = 1; latency && i <= 3; i++)
 		histogram_add(latency, i * 100);
+	if (test->parameters.counter)
+		take_tickets(test);
 	*result = (struct test_result){.operations = 1, .bytes = 100, .worst = 5, .best = 7};
 	for (size_t i = 0; i < OPTIONS_THREADS_MAX; i++)
 		if (test == &threads.members[i].test)
@@ -186,6 +209,38 @@ static void a_warm_up_is_not_reported(void **state)
 	assert_int_equal(reported[1], NOT_REPORTED);
 }
 
+/* Runs a test of two threads that share a counter, and returns the number of wrong operations. */
+static uint64_t share(uint64_t last)
+{
+	static const uint64_t tickets[2][TICKETS] = {{0, 2, 3}, {1, 4, 5}};
+	const struct options options = {.measure.threads = 2};
+	const struct test_parameters parameters = {.kind = TEST_BANDWIDTH,
+		.operation = test_operation_by_number(TEST_FETCH_ADD),
+		.verify = true,
+		.queue_pairs = 1,
+		.depth = 1,
+		.slots = 1,
+		.size = TEST_ATOMIC_SIZE};
+	const struct output output = {.quiet = true};
+	struct measured measured;
+
+	memcpy(fetched, tickets, sizeof(tickets));
+	fetched[1][TICKETS - 1] = last;
+	locality_fixture_start();
+	test_threads_init(&threads, &options, &output, "a server", 1, 4096);
+	threads.counter = 7;
+	assert_int_equal(test_threads_run(&threads, &parameters, &measured, NULL), 0);
+	locality_fixture_stop();
+	return measured.ours.wrong;
+}
+
+static void threads_take_each_ticket_once(void **state)
+{
+	(void)state;
+	assert_int_equal(share(5), 0);
+	assert_int_equal(share(6), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +250,7 @@ int main(void)
 		cmocka_unit_test(the_first_thread_reports_for_all_at_the_end),
 		cmocka_unit_test(a_latency_test_reports_its_median),
 		cmocka_unit_test(a_warm_up_is_not_reported),
+		cmocka_unit_test(threads_take_each_ticket_once),
 	};
 
 	return cmocka_run_group_tests_name("threads of a measurement", tests, NULL, NULL);

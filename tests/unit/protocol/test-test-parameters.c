@@ -179,7 +179,8 @@ static void refuses_impossible_parameters(void **state)
 		{"32 pieces", 52, 2, TEST_SGE_MAX, true},
 		{"33 pieces", 52, 2, TEST_SGE_MAX + 1, false},
 		{"65535 pieces", 52, 2, UINT16_MAX, false},
-		{"ignored bytes", 56, 8, UINT64_MAX, true},
+		{"ignored bytes", 54, 2, UINT16_MAX, true},
+		{"a shared counter of a READ", 56, 8, 1, false},
 	};
 
 	(void)state;
@@ -310,6 +311,48 @@ static void decodes_pieces_and_signals(void **state)
 			continue;
 		assert_int_equal(back.gathers, cases[i].gathers);
 		assert_int_equal(back.signal_every, cases[i].signal_every);
+	}
+}
+
+/* Only a verified bandwidth test of atomic operations has tickets, and so a shared counter. */
+static void tickets_have_a_counter(void **state)
+{
+	static const struct {
+		enum test_operation_number number;
+		enum test_kind kind;
+		uint32_t depth;
+		bool verify, possible;
+	} cases[] = {
+		{TEST_FETCH_ADD, TEST_BANDWIDTH, 4, true, true},
+		{TEST_FETCH_ADD, TEST_BANDWIDTH, 4, false, false},
+		{TEST_FETCH_ADD, TEST_LATENCY, 1, true, false},
+		{TEST_COMPARE_SWAP, TEST_BANDWIDTH, 1, true, true},
+		{TEST_COMPARE_SWAP, TEST_BANDWIDTH, 4, true, false},
+		{TEST_READ, TEST_BANDWIDTH, 1, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct test_parameters parameters = full, back;
+		uint8_t bytes[TEST_PARAMETERS_SIZE];
+
+		parameters.operation = &test_operations[cases[i].number];
+		parameters.kind = cases[i].kind;
+		parameters.direction = TEST_CLIENT;
+		parameters.verify = cases[i].verify;
+		parameters.size = TEST_ATOMIC_SIZE;
+		parameters.slots = parameters.depth = cases[i].depth;
+		parameters.gathers = 0;
+		parameters.inline_below = parameters.signal_every = 0;
+		for (unsigned int named = 0; named < 2; named++) {
+			parameters.counter = named ? UINT64_C(0x8877665544332211) : 0;
+			test_parameters_encode(&parameters, bytes);
+			assert_int_equal(
+				test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE),
+				named && !cases[i].possible ? -EPROTO : 0);
+			if (named && cases[i].possible)
+				assert_true(back.counter == parameters.counter);
+		}
 	}
 }
 
@@ -449,6 +492,7 @@ int main(void)
 		cmocka_unit_test(decodes_the_inline_size),
 		cmocka_unit_test(decodes_the_transport),
 		cmocka_unit_test(decodes_pieces_and_signals),
+		cmocka_unit_test(tickets_have_a_counter),
 		cmocka_unit_test(a_latency_test_has_one_direction),
 		cmocka_unit_test(requires_a_limit),
 		cmocka_unit_test(recognizes_possible_shapes),
