@@ -139,7 +139,8 @@ static void add_test_limits(struct facts *facts, const struct control *control)
 	const struct ibv_device_attr *device = &control->device.attributes;
 	bool in_order = !control->device.traits->completes_out_of_order;
 
-	facts_add(facts, "test limits", "inline %u sge %d sge-rd %d signal-every %d srq %d mtu %u "
+	facts_add(facts, "test limits",
+		"inline %u sge %d sge-rd %d signal-every %d srq %d mtu %u "
 		"shared-counter 1",
 		control->endpoint.pairs->size.inline_max, device->max_sge, device->max_sge_rd,
 		in_order ? TEST_DEPTH_MAX : 1, device->max_srq,

@@ -60,7 +60,6 @@ void latency_prepare(struct perf_test *test)
 static int take(struct perf_test *test, const struct completion *completion)
 {
 	struct test_queue_pair *queue_pair = test->queue_pairs;
-	bool awaits_immediate = test_parameters_immediate(&test->parameters);
 	struct notice notice;
 	int received;
 
@@ -72,7 +71,8 @@ static int take(struct perf_test *test, const struct completion *completion)
 		return control_release(test->control, completion);
 	}
 	if (completion->kind == ENDPOINT_RECEIVE) {
-		if (awaits_immediate && completion->wc->status == IBV_WC_SUCCESS &&
+		if (test_parameters_immediate(&test->parameters) &&
+			completion->wc->status == IBV_WC_SUCCESS &&
 			completion->wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM &&
 			completion->pair == queue_pair->pair) {
 			queue_pair->received++;

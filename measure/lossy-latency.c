@@ -1,4 +1,5 @@
 /* Latency tests over unreliable queue pairs: see measure/lossy-latency.h. */
+#include <netinet/in.h>
 #include <sched.h>
 #include <time.h>
 
@@ -101,15 +102,21 @@ static bool may_post(const struct perf_test *test)
 				       : queue_pair_capacity(test->queue_pairs->pair, 0) > 0;
 }
 
-/* Waits until the condition holds. Returns 1 if it does, 0 at the deadline, -1 on failure. */
+/*
+ * Waits until the condition holds. Returns 1 if it does, 0 after this time, -1 on failure. Spinning,
+ * the time begins with the first check: most operations need none, and so no look at the clock.
+ */
 static int wait_until(
-	struct perf_test *test, bool (*holds)(const struct perf_test *), deadline_t deadline)
+	struct perf_test *test, bool (*holds)(const struct perf_test *), int64_t milliseconds)
 {
 	bool sleeps = test->parameters.wait == TEST_EVENT;
+	deadline_t deadline = 0;
 
 	for (unsigned int turn = 1; !holds(test); turn++) {
 		int count = perf_test_take_completed(test, take), slept = 0;
 
+		if (deadline == 0 && (sleeps || turn % TURNS_CHECK == 0))
+			deadline = deadline_in(milliseconds);
 		if (count == 0 && sleeps)
 			slept = control_sleep_until(test->control, deadline);
 		if (count < 0 || slept)
@@ -128,7 +135,7 @@ static int wait_until(
 /* Waits until the condition holds, and fails unless it does within the idle timeout of the peer. */
 static int await(struct perf_test *test, bool (*holds)(const struct perf_test *))
 {
-	int status = wait_until(test, holds, deadline_in(test->timeout));
+	int status = wait_until(test, holds, test->timeout);
 
 	if (status == 0)
 		return perf_test_timed_out(test);
@@ -136,22 +143,20 @@ static int await(struct perf_test *test, bool (*holds)(const struct perf_test *)
 }
 
 /* Posts the client's operation with this number, or the answer to it. */
-static int post(struct perf_test *test, uint64_t number)
+static int post(struct perf_test *test, struct ibv_send_wr *request, uint64_t number)
 {
 	const struct test_parameters *parameters = &test->parameters;
 	struct test_queue_pair *queue_pair = test->queue_pairs;
-	struct ibv_sge pieces[TEST_SGE_MAX];
-	struct ibv_send_wr request;
 
 	if (parameters->verify)
 		pattern_fill(test->control->private.start, parameters->size,
 			perf_test_seed(test, queue_pair, number, test->server));
-	perf_test_describe(test, queue_pair, number, &request, pieces);
-	/* Otherwise, queue_pair_post() signals some. */
-	if (parameters->verify)
-		request.send_flags |= IBV_SEND_SIGNALED;
+	/* Without verification, queue_pair_post() signals some. */
+	request->send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
+	request->send_flags |= parameters->verify ? IBV_SEND_SIGNALED : 0;
+	request->imm_data = htonl((uint32_t)number);
 	queue_pair->posted = number + 1;
-	return perf_test_post(test, queue_pair, CONTROL_OPERATION, &request);
+	return perf_test_post(test, queue_pair, CONTROL_OPERATION, request);
 }
 
 /* Asks the server whether it is there, and then looks for the answer, if it is late. */
@@ -171,7 +176,7 @@ static int look_again(struct perf_test *test)
 }
 
 /* One operation and its answer. Returns 1, or 0 if one of them is lost, or -1. */
-static int ping(struct perf_test *test, uint64_t *nanoseconds)
+static int ping(struct perf_test *test, struct ibv_send_wr *request, uint64_t *nanoseconds)
 {
 	uint64_t begin;
 	int answered;
@@ -179,22 +184,22 @@ static int ping(struct perf_test *test, uint64_t *nanoseconds)
 	if (await(test, may_post))
 		return -1;
 	begin = test_now();
-	if (post(test, test->queue_pairs->posted))
+	if (post(test, request, test->queue_pairs->posted))
 		return -1;
-	answered = wait_until(test, is_answered, deadline_in(PATIENCE_MS));
+	answered = wait_until(test, is_answered, PATIENCE_MS);
 	if (answered == 0)
 		answered = look_again(test);
 	*nanoseconds = test->last - begin;
 	return answered;
 }
 
-static int ask(struct perf_test *test, struct histogram *latency)
+static int ask(struct perf_test *test, struct ibv_send_wr *request, struct histogram *latency)
 {
 	struct test_queue_pair *queue_pair = test->queue_pairs;
 	uint64_t nanoseconds, now;
 
 	while (!test->stopped) {
-		int answered = ping(test, &nanoseconds);
+		int answered = ping(test, request, &nanoseconds);
 
 		if (answered < 0)
 			return -1;
@@ -204,7 +209,7 @@ static int ask(struct perf_test *test, struct histogram *latency)
 			test->lossy.arrived_there++;
 		}
 		queue_pair->received = queue_pair->posted;
-		now = test_now();
+		now = answered ? test->last : test_now();
 		if (perf_test_check_due(test, now) < 0)
 			return -1;
 		test->stopped =
@@ -213,13 +218,13 @@ static int ask(struct perf_test *test, struct histogram *latency)
 	return await(test, have_left);
 }
 
-static int answer(struct perf_test *test)
+static int answer(struct perf_test *test, struct ibv_send_wr *request)
 {
 	const struct test_queue_pair *queue_pair = test->queue_pairs;
 
 	for (;;) {
 		uint64_t heard = test->answered;
-		int waited = wait_until(test, has_work, deadline_in(test->timeout));
+		int waited = wait_until(test, has_work, test->timeout);
 
 		/* The client is there, but its operations are lost. */
 		if (waited == 0 && test->answered > heard)
@@ -230,7 +235,7 @@ static int answer(struct perf_test *test)
 			return await(test, have_left);
 		if (await(test, may_post))
 			return -1;
-		if (post(test, queue_pair->received - 1))
+		if (post(test, request, queue_pair->received - 1))
 			return -1;
 		test->lossy.sent++;
 		test->lossy.arrived_there++;
@@ -242,5 +247,10 @@ static int answer(struct perf_test *test)
 
 int lossy_latency_run(struct perf_test *test, struct histogram *latency)
 {
-	return test->server ? answer(test) : ask(test, latency);
+	struct ibv_sge pieces[TEST_SGE_MAX];
+	struct ibv_send_wr request;
+
+	/* What differs between the operations, post() sets. */
+	perf_test_describe(test, test->queue_pairs, 0, &request, pieces);
+	return test->server ? answer(test, &request) : ask(test, &request, latency);
 }

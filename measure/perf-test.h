@@ -95,8 +95,8 @@ struct perf_test {
 	uint32_t batch;    /* operations posted as one list */
 	uint64_t operations, wrong, wrong_offset;
 	struct tickets tickets;
-	uint64_t last;                /* time of the last completion; 0: none */
-	uint64_t end;                 /* end of the test, by test_now() */
+	uint64_t last;             /* time of the last completion; 0: none */
+	uint64_t end;              /* end of the test, by test_now() */
 	uint64_t keepalive_sent;   /* time when the last keepalive was sent; at first, the start */
 	uint64_t keepalive_posted; /* sends posted on the first queue pair, including it */
 	uint64_t next_check;       /* when a busy thread next checks whether to stop */

@@ -23,8 +23,8 @@ static struct shared_counter *find(uint64_t number)
 	struct shared_counter *counter;
 
 	LIST_FOREACH(counter, &counters, next)
-		if (counter->number == number)
-			break;
+	if (counter->number == number)
+		break;
 	return counter;
 }
 

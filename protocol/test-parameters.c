@@ -87,8 +87,8 @@ bool test_parameters_notices(const struct test_parameters *parameters)
 bool test_parameters_tickets(const struct test_parameters *parameters)
 {
 	/* A client of an earlier release wants more depth for compare-and-swap. */
-	return parameters->operation->atomic && parameters->verify &&
-	       parameters->kind == TEST_BANDWIDTH &&
+	return parameters->verify && parameters->kind == TEST_BANDWIDTH &&
+	       parameters->operation->atomic &&
 	       (parameters->operation->number == TEST_FETCH_ADD || parameters->depth == 1);
 }
 

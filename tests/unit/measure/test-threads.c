@@ -46,8 +46,9 @@ static uint64_t fetched[OPTIONS_THREADS_MAX][TICKETS];
 
 static void take_tickets(struct perf_test *test)
 {
-	const struct test_thread *member = (const struct test_thread *)(const void *)((char *)test -
-		offsetof(struct test_thread, test));
+	const struct test_thread *member =
+		(const struct test_thread *)(const void *)((char *)test -
+							   offsetof(struct test_thread, test));
 	size_t thread = (size_t)(member - threads.members);
 
 	test->control = &threads.members[thread].control;

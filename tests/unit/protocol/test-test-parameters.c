@@ -347,8 +347,7 @@ static void tickets_have_a_counter(void **state)
 		for (unsigned int named = 0; named < 2; named++) {
 			parameters.counter = named ? UINT64_C(0x8877665544332211) : 0;
 			test_parameters_encode(&parameters, bytes);
-			assert_int_equal(
-				test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE),
+			assert_int_equal(test_parameters_decode(&back, bytes, TEST_PARAMETERS_SIZE),
 				named && !cases[i].possible ? -EPROTO : 0);
 			if (named && cases[i].possible)
 				assert_true(back.counter == parameters.counter);
