@@ -103,8 +103,8 @@ static bool may_post(const struct perf_test *test)
 }
 
 /*
- * Waits until the condition holds. Returns 1 if it does, 0 after this time, -1 on failure. Spinning,
- * the time begins with the first check: most operations need none, and so no look at the clock.
+ * Waits until the condition holds. Returns 1 if it does, 0 after this time, -1 on failure. A
+ * spinning end first looks at the clock after some turns, which most operations do not need.
  */
 static int wait_until(
 	struct perf_test *test, bool (*holds)(const struct perf_test *), int64_t milliseconds)
