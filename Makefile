@@ -231,12 +231,12 @@ $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachabi
 
 $(BUILD)/tests/unit/verbs/test-send-errors: $(call objects,tests/unit/host/sysfs-tree-fixture.c)
 
-$(addprefix $(BUILD)/tests/unit/,serve/test-client-log serve/test-listen serve/test-status-query diagnose/test-screen measure/test-comparison measure/test-screen): $(call objects,tests/unit/base/output-fixture.c)
+$(addprefix $(BUILD)/tests/unit/,serve/test-client-log serve/test-listen serve/test-status-query exchange/test-dry-run diagnose/test-screen measure/test-comparison measure/test-screen): $(call objects,tests/unit/base/output-fixture.c)
 
 # These use a fake device instead of libibverbs and librdmacm.
 serve_tests := $(addprefix tests/unit/serve/test-,admission isolation service)
 on_fake_device := $(serve_tests) $(addprefix tests/unit/control/test-,last-message self-facts) \
-	$(filter-out %/test-flow-control %/test-report %/test-state-machine, \
+	$(filter-out %/test-dry-run %/test-flow-control %/test-report %/test-state-machine, \
 	$(filter tests/unit/exchange/%,$(unit_tests)))
 $(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-*.c))
 $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \

@@ -17,6 +17,7 @@
 #include "cli/startup.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/watch.h"
+#include "exchange/dry-run.h"
 #include "exchange/report.h"
 #include "host/retransmissions.h"
 #include "measure/comparison.h"
@@ -400,12 +401,27 @@ static enum exit_status explain_query(const struct client *client)
 	return output_finish(&client->output, status);
 }
 
+/* --dry-run. Returns the exit status. */
+static enum exit_status list_inputs(struct client *client)
+{
+	const struct options *options = &client->options;
+	const struct dry_run_inputs inputs = {.paths = options->inputs,
+		.count = options->input_count,
+		.excluded = options->excluded,
+		.excluded_count = options->excluded_count};
+
+	client->output = startup_output("rdma-client", options);
+	return output_finish(&client->output, dry_run(&inputs, &client->output));
+}
+
 /* The commands `write`, `read` and `send`. Returns the exit status. */
 static enum exit_status exchange_data(struct client *client)
 {
 	enum exit_status status;
 	char greeting[64];
 
+	if (client->options.dry_run)
+		return list_inputs(client);
 	status = set_up(client, greeting) ? STATUS_FAILED : run(client);
 	tear_down(client);
 	return output_finish(&client->output, status);

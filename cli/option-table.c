@@ -351,6 +351,8 @@ const struct option_row option_rows[] = {
 		FIELD(direct)},
 	{EXCHANGE, 0, "discard", NULL, "verify received data, but do not store it", take_flag,
 		FIELD(discard)},
+	{1U << CLI_EXCHANGE, 'n', "dry-run", NULL, "list what would be sent, and stop", take_flag,
+		FIELD(dry_run)},
 	{MEASUREMENTS, 0, "duration", "SECONDS", "measure each size this long; default 2",
 		take_seconds, FIELD(measure.duration), 1, DAY, "0.001 to 86400 seconds"},
 	{EXCHANGE, 0, "exclude", "PATTERN", "omit what matches, as for rsync (repeatable)",

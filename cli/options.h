@@ -134,6 +134,7 @@ struct options {
 	const char **excluded; /* patterns of what a directory's transfer omits */
 	unsigned int excluded_count;
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
+	bool dry_run;       /* list what would be sent, and stop */
 	bool force;         /* replace output files */
 	bool direct;        /* read and write files past the page cache */
 	bool discard;       /* accept data that is not stored */

@@ -620,6 +620,13 @@ static enum options_result check_exchange(struct options *options)
 			"--direct cannot be combined with --chunk %" PRIu32
 			": it needs a multiple of 4096 bytes",
 			options->chunk);
+	if (options->dry_run && !options->input)
+		return options_wrong(options, "--dry-run needs --input");
+	if (options->dry_run && is_stream(options->input))
+		return options_wrong(
+			options, "--dry-run cannot be combined with a pipe: it would be read");
+	if (options->dry_run && options->json)
+		return options_wrong(options, "--dry-run and --json are mutually exclusive");
 	if (options->excluded_count > 0 && !options->input)
 		return options_wrong(options, "--exclude needs --input");
 	if (options->excluded_count > 0 && !options_send_tree(options))

@@ -461,8 +461,7 @@ static void find_paces(const struct connection *connection, struct report *repor
 	report->received.ring = connection->incoming_ring.size;
 }
 
-/* Names the entries that the stream left out. */
-static void print_omitted(const struct output *output, struct omitted *omitted)
+void report_omitted(const struct output *output, struct omitted *omitted)
 {
 	uint64_t count = omitted_count(omitted);
 	const char *line;
@@ -482,8 +481,8 @@ void connection_report_omitted(struct connection *connection)
 {
 	const struct output *output = connection->settings->output;
 
-	print_omitted(output, source_skipped(connection->source));
-	print_omitted(output, source_unreadable(connection->source));
+	report_omitted(output, source_skipped(connection->source));
+	report_omitted(output, source_unreadable(connection->source));
 }
 
 /* Prints the summary of one direction, unless no data moved. */

@@ -95,4 +95,7 @@ int report_messages(char *text, size_t size, const struct report *report, const 
 void report_without_connection(const struct exchange_settings *settings, const struct mode *mode,
 	const char *peer, const struct failure *failure, const char *message);
 
+/* Prints a warning for each of the first entries that a stream left out. Main thread. */
+void report_omitted(const struct output *output, struct omitted *omitted);
+
 #endif

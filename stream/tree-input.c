@@ -589,6 +589,40 @@ static int sum_up(struct tree_input *input, int stop_fd, struct tree_entry *star
 	return result;
 }
 
+/* What a link leads to, which the caller frees; NULL of another entry, or without memory. */
+static char *target_of(const struct entry *entry)
+{
+	enum tree_kind kind = entry->header.kind;
+
+	return kind == TREE_LINK || kind == TREE_HARD_LINK
+		       ? strndup((const char *)entry->contents, entry->header.size)
+		       : NULL;
+}
+
+int tree_input_list(struct tree_input *input,
+	void (*list)(void *user, const struct tree_listed *listed), void *user,
+	char why[WORKER_WHY_SIZE])
+{
+	struct entry *entry;
+	int result;
+
+	input->started = true;
+	while ((result = take_entry(input, &entry, why)) > 0) {
+		char *target;
+
+		link_again(input, entry);
+		target = target_of(entry);
+		if (entry->kind != WALK_LEAVE)
+			list(user, &(struct tree_listed){.kind = entry->header.kind,
+					   .path = entry->path,
+					   .size = entry->header.size,
+					   .target = target});
+		free(target);
+		free_entry(entry);
+	}
+	return result;
+}
+
 /* Makes a header and a name the next bytes of the stream. */
 static void send_header(struct tree_input *input, const struct tree_entry *header, const char *name)
 {

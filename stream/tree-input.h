@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/worker.h"
+#include "protocol/tree.h"
 #include "stream/omitted.h"
 #include "stream/tree-progress.h"
 
@@ -65,6 +66,23 @@ void tree_input_count_in(struct tree_input *input, struct tree_progress *progres
  */
 void tree_input_list_omitted(
 	struct tree_input *input, struct omitted *skipped, struct omitted *unreadable);
+
+/* An entry that would be sent. The texts are valid until the call returns. */
+struct tree_listed {
+	enum tree_kind kind;
+	const char *path;   /* begins with the base name of an input */
+	uint64_t size;      /* bytes of a file, with its holes */
+	const char *target; /* of a link, or NULL */
+};
+
+/*
+ * Opens each entry that tree_input_read() would send, but reads no file, and calls `list` for it,
+ * in the order of the stream. What it would leave out is in the lists of
+ * tree_input_list_omitted(). Returns 0 or -errno. Call it instead of tree_input_read().
+ */
+int tree_input_list(struct tree_input *input,
+	void (*list)(void *user, const struct tree_listed *listed), void *user,
+	char why[WORKER_WHY_SIZE]);
 
 /* The name of the first input that is not excluded. */
 const char *tree_input_name(const struct tree_input *input);

@@ -116,6 +116,13 @@ data_at() { dd if="$1" bs=1M skip="$2" count=1 status=none; }
 		rm -r "$DIR/in"
 		mkdir "$DIR/in"
 	done
+	# What --dry-run lists is what arrived. It needs no server.
+	expect 0 client --dry-run --exclude '*.o' --exclude '/tree/cache/' --input "$DIR/from/tree" \
+		--input "$DIR/from/b" --input "$DIR/from/b.o" write "$ADDRESS" "$PORT"
+	[ "$(cut -c 12- "$OUT" | sed '$d; s:/$::' | sort)" = \
+		"$(cd "$DIR/expected" && find . -mindepth 1 -printf '%P\n' | sort)" ]
+	has "$OUT" '^would send 3 files, 2.0 kB.$'
+	is_empty "$ERR"
 	start_server --exclude '*.o' --exclude cache/deep --exclude 'f*o' --input "$DIR/from/tree" --count 1 write
 	expect 0 client --output "$DIR/in/" write "$ADDRESS" "$PORT"
 	server_exits 0

@@ -29,6 +29,7 @@ static const struct listed {
 	{"SX", "      --discard "},
 	{"SX", "      --exclude PATTERN "},
 	{"SX", "      --workers N "},
+	{"X", "  -n, --dry-run "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
 	{"STXBLCDE", "  -h, --help "},
@@ -157,7 +158,7 @@ static void help_fits_one_screen(void **state)
 		 */
 		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 21
 							  : id == CLI_BANDWIDTH ? 5
-							  : id == CLI_EXCHANGE  ? 2
+							  : id == CLI_EXCHANGE  ? 3
 										: 0));
 	}
 }
