@@ -340,6 +340,7 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 		{.fd = loop->channel ? loop->channel->fd : -1, .events = POLLIN},
 		{.fd = loop->signals, .events = POLLIN},
 		{.fd = loop->take_status ? loop->status : -1, .events = POLLIN},
+		{.fd = loop->take_input ? loop->input : -1, .events = POLLIN},
 	};
 
 	poll(waiting, sizeof(waiting) / sizeof(waiting[0]), milliseconds);
@@ -351,6 +352,8 @@ void main_loop_turn(struct main_loop *loop, int milliseconds)
 		take_main_signal(loop);
 	if (waiting[3].revents)
 		loop->take_status(loop->user);
+	if (waiting[4].revents)
+		loop->take_input(loop->user);
 }
 
 /* Settings. */

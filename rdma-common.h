@@ -39,6 +39,7 @@ struct main_loop {
 	int signals; /* signals_open() */
 	int signal;  /* the last one that was read; 0: none */
 	int status;  /* a socket of serve/status.h; used only with take_status */
+	int input;   /* used only with take_input */
 
 	void *user;
 	/* Handles an rdmacm event that has been acknowledged, so its id may be destroyed. */
@@ -47,6 +48,7 @@ struct main_loop {
 	void (*take_wakeup)(void *user, const struct wakeup *wakeup, unsigned int events);
 	void (*take_signal)(void *user); /* `signal` has been read */
 	void (*take_status)(void *user); /* `status` is readable; NULL: there is no such socket */
+	void (*take_input)(void *user);  /* `input` is readable, or has ended; NULL: not wanted */
 	/* Handles the failure of the event channel, which is no longer polled. */
 	void (*take_failure)(void *user, const struct failure *failure);
 };

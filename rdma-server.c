@@ -20,6 +20,7 @@
 #include "serve/service.h"
 #include "serve/status-query.h"
 #include "serve/status.h"
+#include "serve/stdio.h"
 
 struct server {
 	struct options options;
@@ -30,6 +31,8 @@ struct server {
 	uint16_t port;
 	bool stopping; /* a signal was received */
 	bool broken;   /* the rdmacm event channel failed */
+	int secret;    /* with --stdio: the file with the secret, and its path */
+	char secret_path[SECRET_PATH_SIZE];
 };
 
 /* The callbacks of the main loop. */
@@ -86,6 +89,18 @@ static void take_status(void *user)
 	server->loop.take_status = NULL;
 }
 
+/* With --stdio, who started this server is gone: as after a signal. */
+static void take_input(void *user)
+{
+	struct server *server = user;
+
+	if (!stdio_has_ended())
+		return;
+	server->loop.take_input = NULL;
+	if (!server->stopping)
+		take_signal(server);
+}
+
 /* Without rdmacm events, the server would miss connections and disconnects. */
 static void take_failure(void *user, const struct failure *failure)
 {
@@ -125,6 +140,20 @@ static int set_up(struct server *server, char greeting[64])
 	if (error)
 		output_error(&server->output, "cannot start: %s", strerror(-error));
 	return error;
+}
+
+/* With --stdio, reads the secret from standard input, and watches for its end. */
+static int take_stdio(struct server *server, struct failure *failure)
+{
+	if (!server->options.stdio)
+		return 0;
+	server->secret = stdio_take_secret(server->secret_path, failure);
+	if (server->secret < 0)
+		return -1;
+	server->service.settings.secret_file = server->secret_path;
+	server->loop.input = STDIN_FILENO;
+	server->loop.take_input = take_input;
+	return 0;
 }
 
 /* Resolves the listening address, blocks the signals and listens. */
@@ -174,6 +203,8 @@ static int announce(struct server *server, const char *addresses)
 			strerror(-error));
 		return -1;
 	}
+	if (server->options.stdio && stdio_announce(server->port, addresses))
+		return -1;
 	output_line(&server->output, "listening on port %u.", server->port);
 	listen_show_addresses(&server->options, &server->output,
 		listeners_address(&server->service.listeners), addresses, server->port);
@@ -276,7 +307,8 @@ static enum exit_status run(struct server *server)
 
 	if (options->port_file)
 		port_file_remove(options->port_file);
-	if (settings_prepare(&service->settings, &failure) || start_listening(server, &failure) ||
+	if (take_stdio(server, &failure) || settings_prepare(&service->settings, &failure) ||
+		start_listening(server, &failure) ||
 		listen_check_host(options, &server->output, addresses, &failure)) {
 		return report_start(server, &failure);
 	}
@@ -304,6 +336,8 @@ static void tear_down(struct server *server)
 	if (server->service.channel)
 		rdma_destroy_event_channel(server->service.channel);
 	settings_end(&server->service.settings);
+	if (*server->secret_path)
+		close(server->secret);
 	wakeup_queue_close(&server->service.wakeups);
 	if (server->loop.take_status)
 		close(server->loop.status);

@@ -422,6 +422,8 @@ const struct option_row option_rows[] = {
 		FIELD(source), 0, 0, "an address or a host name without a port"},
 	{BANDWIDTH, 0, "srq", NULL, "share the receives of all queue pairs", take_flag,
 		FIELD(measure.shares)},
+	{SERVER, 0, "stdio", NULL, "serve one client, of the program that runs it", take_flag,
+		FIELD(stdio)},
 	{BANDWIDTH, 0, "threads", "N", "run N threads, one connection each; default 1", take_number,
 		FIELD(measure.threads), 1, OPTIONS_THREADS_MAX},
 	{EXCHANGE | MEASUREMENTS, 0, "timeout", "SECONDS",

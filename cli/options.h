@@ -150,6 +150,7 @@ struct options {
 	/* server */
 	const char *bind;                     /* NULL: all addresses */
 	const char *port_file;                /* NULL: none */
+	bool stdio;                           /* serve/stdio.h */
 	bool timestamps;                      /* lines begin with the time */
 	uint64_t count;                       /* clients to serve; 0: no limit */
 	unsigned int max_clients;             /* at a time */

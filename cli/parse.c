@@ -811,6 +811,37 @@ static enum options_result check_watch(struct options *options, const struct lin
 	return OPTIONS_RUN;
 }
 
+/* True if the option with this name is on the command line. */
+static bool is_given(const struct line *line, const char *name)
+{
+	for (unsigned int i = 0; i < option_row_count; i++)
+		if (strcmp(option_rows[i].name, name) == 0)
+			return line->given >> i & 1;
+	return false;
+}
+
+/*
+ * Rejects what a server with --stdio cannot do, and sets what it always does: it serves one client,
+ * prints only errors, and needs no certain port.
+ */
+static enum options_result check_stdio(struct options *options, const struct line *line)
+{
+	static const char *const others[] = {"count", "json", "secret-file", "verbose"};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (is_given(line, others[i]))
+			return options_wrong(
+				options, "--stdio cannot be combined with --%s", others[i]);
+	if (is_stream(options->input) || is_stream(options->output))
+		return options_wrong(options,
+			"--stdio cannot be combined with standard input, output or a pipe");
+	if (!is_given(line, "port"))
+		options->port = 0;
+	options->count = 1;
+	options->quiet = true;
+	return OPTIONS_RUN;
+}
+
 /* Checks the combination of options after each has been checked alone. */
 static enum options_result check_together(struct options *options, const struct line *line)
 {
@@ -819,6 +850,9 @@ static enum options_result check_together(struct options *options, const struct 
 		options->buffer = BUFFER_DEFAULT;
 	switch (options->command) {
 	case CLI_SERVE:
+		if (options->stdio && check_stdio(options, line) != OPTIONS_RUN)
+			return OPTIONS_WRONG;
+		return check_exchange(options);
 	case CLI_EXCHANGE:
 		return check_exchange(options);
 	case CLI_BANDWIDTH:

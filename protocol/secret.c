@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,6 +129,20 @@ int secret_load(struct secret **result, const char *path, char why[SECRET_WHY_SI
 	sodium_mprotect_readonly(secret);
 	*result = secret;
 	return 0;
+}
+
+int secret_keep(const char *text, char path[SECRET_PATH_SIZE])
+{
+	int file = memfd_create("secret", MFD_CLOEXEC);
+	size_t size = strlen(text);
+
+	if (file < 0)
+		return -errno;
+	snprintf(path, SECRET_PATH_SIZE, "/proc/self/fd/%d", file);
+	if (fchmod(file, 0600) == 0 && write(file, text, size) == (ssize_t)size)
+		return file;
+	close(file);
+	return -EIO;
 }
 
 void secret_free(struct secret *secret)

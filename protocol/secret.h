@@ -41,6 +41,16 @@ struct secret {
  */
 int secret_load(struct secret **secret, const char *path, char why[SECRET_WHY_SIZE]);
 
+/* Size of the path of secret_keep(). */
+#define SECRET_PATH_SIZE 40
+
+/*
+ * Keeps a secret that did not come from a file in memory, under a path of this process that
+ * secret_load() accepts. Returns the file, which the caller closes after that, or -errno.
+ * memfd_create(2).
+ */
+int secret_keep(const char *text, char path[SECRET_PATH_SIZE]);
+
 /* Wipes and frees the secret. NULL is allowed. Main thread. */
 void secret_free(struct secret *secret);
 

@@ -42,6 +42,41 @@ output_without_ports() { cat "$OUT" "$ERR" | sed "s/:$PORT/:PORT/g; s/:$PEER_POR
 	is_empty "$ERRORS"
 }
 
+# start_by_program OPTION...: starts a server with --stdio. $WRITER holds its standard input open.
+start_by_program() {
+	STDIN=$DIR/stdin
+	mkfifo "$STDIN"
+	(
+		cat "$OURS"
+		exec sleep 1000
+	) >"$STDIN" 3>&- &
+	WRITER=$!
+	undo kill "$WRITER"
+	start_server --stdio "$@"
+	wait_until has "$LOG" '^rdma-server listens:'
+	rm "$STDIN"
+}
+
+@test "--stdio: a program starts the server with the secret, and learns port and addresses; it ends with its client, or with its input" {
+	mkdir "$DIR/in"
+	head -c 3000000 /dev/urandom >"$DIR/up"
+	start_by_program --output "$DIR/in" write
+	has "$LOG" "^rdma-server listens: $PORT \(.* \)*$ADDRESS\( \|\$\)"
+	expect 3 client write --input "$DIR/up" "$ADDRESS" "$PORT"
+	has "$ERR" 'do not have the same secret'
+	expect 3 client --secret-file "$THEIRS" --input "$DIR/up" write "$ADDRESS" "$PORT"
+	expect 0 client --secret-file "$OURS" --input "$DIR/up" write "$ADDRESS" "$PORT"
+	server_exits 0
+	cmp "$DIR/up" "$DIR/in/up"
+	has "$LOG" '^rdma-server listens: [0-9. a-f:]*$'
+	one_line "$LOG"
+	is_empty "$ERRORS"
+	start_by_program --input "$DIR/up" read
+	kill "$WRITER"
+	server_exits 0
+	is_empty "$ERRORS"
+}
+
 @test "a wrong secret and no secret get the same answer and change nothing" {
 	start_server --secret-file "$OURS" --count 1 any
 	expect 3 client write "$ADDRESS" "$PORT"

@@ -52,6 +52,7 @@ static const struct listed {
 	{"SXBL", "      --timeout SECONDS "},
 	{"SXBLD", "      --tos DSCP "},
 	{"SXBLD", "  -v, --verbose "},
+	{"S", "      --stdio "},
 	{"S", "      --timestamps "},
 	{"S", "  -V, --version "},
 	{"B", "      --bidirectional "},
@@ -156,7 +157,7 @@ static void help_fits_one_screen(void **state)
 		 * The server's help includes examples and exit statuses; an exchange has options
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
-		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 21
+		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 22
 							  : id == CLI_BANDWIDTH ? 5
 							  : id == CLI_EXCHANGE  ? 3
 										: 0));
