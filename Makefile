@@ -44,7 +44,7 @@ comma := ,
 short := $(if $(filter 1,$(V))$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)
 say = $(if $(short),@echo '  $1  $2' && )
 
-folders := base cli control diagnose exchange host measure protocol serve stream verbs
+folders := base cli control copy diagnose exchange host measure protocol serve stream verbs
 library := $(BUILD)/librdma-pair.a
 programs := rdma-server rdma-client
 unit_tests := $(patsubst %.c,%,$(wildcard tests/unit/*/test-*.c))
@@ -231,7 +231,7 @@ $(BUILD)/tests/unit/base/test-address $(BUILD)/tests/unit/diagnose/test-reachabi
 
 $(BUILD)/tests/unit/verbs/test-send-errors: $(call objects,tests/unit/host/sysfs-tree-fixture.c)
 
-$(addprefix $(BUILD)/tests/unit/,serve/test-client-log serve/test-listen serve/test-status-query exchange/test-dry-run diagnose/test-screen measure/test-comparison measure/test-screen): $(call objects,tests/unit/base/output-fixture.c)
+$(addprefix $(BUILD)/tests/unit/,copy/test-far-side serve/test-client-log serve/test-listen serve/test-status-query exchange/test-dry-run diagnose/test-screen measure/test-comparison measure/test-screen): $(call objects,tests/unit/base/output-fixture.c)
 
 # These use a fake device instead of libibverbs and librdmacm.
 serve_tests := $(addprefix tests/unit/serve/test-,admission isolation service)

@@ -15,6 +15,7 @@
 #include "cli/explanations.h"
 #include "cli/meter.h"
 #include "cli/startup.h"
+#include "copy/far-side.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/watch.h"
 #include "exchange/dry-run.h"
@@ -427,6 +428,22 @@ static enum exit_status exchange_data(struct client *client)
 	return output_finish(&client->output, status);
 }
 
+/* The command `copy`: an exchange with a server that it starts. Returns the exit status. */
+static enum exit_status copy(struct client *client)
+{
+	const struct output output = startup_output("rdma-client", &client->options);
+	struct far_side side;
+	enum exit_status status;
+
+	if (client->options.dry_run)
+		return list_inputs(client);
+	status = far_side_start(&side, &client->options, &output);
+	if (status != STATUS_OK)
+		return output_finish(&output, status);
+	status = exchange_data(client);
+	return output_finish(&output, far_side_end(&side, &client->options, &output, status));
+}
+
 /* Determines how much memory the connections may take together: half of what is available. */
 static void start_memory_budget(const struct options *options, const char *program)
 {
@@ -459,6 +476,8 @@ static enum exit_status run_command(struct client *client)
 	case CLI_BANDWIDTH:
 	case CLI_LATENCY:
 		return measure_server(options, program);
+	case CLI_COPY:
+		return copy(client);
 	case CLI_EXCHANGE:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:

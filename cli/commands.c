@@ -47,6 +47,22 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words_min = 2,
 			.words_max = 3,
 		},
+	[CLI_COPY] =
+		{
+			.program = PROGRAM_CLIENT,
+			.names = "copy",
+			.words = "copy SOURCE... DESTINATION",
+			.summary = "copy files as scp does",
+			.about =
+				"Copy files and directories to another host, or from it: SOURCE or DESTINATION is\n"
+				"[USER@]HOST:PATH. rdma-server is started there through ssh, for this copy only.\n"
+				"Existing files are replaced.\n",
+			.example = "copy big.iso photos host:/data/",
+			.mode = -1,
+			.host = -1,
+			.words_min = 3,
+			.words_max = INT_MAX,
+		},
 	[CLI_BANDWIDTH] =
 		{
 			.program = PROGRAM_CLIENT,

@@ -95,6 +95,7 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 		break;
 	case CLI_BANDWIDTH: /* has no room for it */
 	case CLI_STATUS:
+	case CLI_COPY:
 	case CLI_COMPARE:
 	case CLI_DIAGNOSE:
 	case CLI_EXPLAIN:

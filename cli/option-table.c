@@ -314,10 +314,19 @@ static bool take_expectation(
 	       isfinite(measure->expect) && !(measure->expect_percent && measure->expect > 1);
 }
 
+static bool take_mode(struct options *options, const struct option_row *row, const char *value)
+{
+	(void)row;
+	options->mode = mode_by_name(value);
+	return options->mode;
+}
+
 /* Sets of commands. A server needs no options to serve measurements and diagnoses. */
 #define SERVER       (1U << CLI_SERVE)
 #define STATUS       (1U << CLI_STATUS)
 #define EXCHANGE     (SERVER | 1U << CLI_EXCHANGE)
+#define COPY         (1U << CLI_COPY)
+#define FILES        (EXCHANGE | COPY)
 #define BANDWIDTH    (1U << CLI_BANDWIDTH)
 #define MEASUREMENTS (BANDWIDTH | 1U << CLI_LATENCY)
 #define DIAGNOSE     (1U << CLI_DIAGNOSE)
@@ -337,7 +346,7 @@ const struct option_row option_rows[] = {
 		FIELD(buffer), 16 * KIB, 4 * GIB, "16K to 4G"},
 	{EXCHANGE, 0, "chunk", "SIZE", "limit one WRITE or READ; default by device", take_size,
 		FIELD(chunk), KIB, 64 * MIB, "1K to 64M"},
-	{SERVER | STATUS | CLIENT | COMPARE, 0, "color", "auto|always|never",
+	{SERVER | STATUS | CLIENT | COPY | COMPARE, 0, "color", "auto|always|never",
 		"color results; default: on a terminal", take_choice, FIELD(color), 0, 0,
 		"auto, always or never"},
 	{SERVER, 0, "count", "N", "exit after N clients", take_number, FIELD(count), 1, UINT64_MAX},
@@ -345,17 +354,17 @@ const struct option_row option_rows[] = {
 		FIELD(measure.csv)},
 	{EXCHANGE | BANDWIDTH, 0, "depth", "N", "keep N operations in flight; default by size",
 		take_number, FIELD(depth), 1, DEPTH_MAX},
-	{SERVER | CLIENT, 'd', "device", "NAME", "use only this RDMA device (see `rdma link`)",
-		take_text, FIELD(device)},
-	{EXCHANGE, 0, "direct", NULL, "read and write a file past the page cache", take_flag,
+	{SERVER | CLIENT | COPY, 'd', "device", "NAME",
+		"use only this RDMA device (see `rdma link`)", take_text, FIELD(device)},
+	{FILES, 0, "direct", NULL, "read and write a file past the page cache", take_flag,
 		FIELD(direct)},
 	{EXCHANGE, 0, "discard", NULL, "verify received data, but do not store it", take_flag,
 		FIELD(discard)},
-	{1U << CLI_EXCHANGE, 'n', "dry-run", NULL, "list what would be sent, and stop", take_flag,
-		FIELD(dry_run)},
+	{1U << CLI_EXCHANGE | COPY, 'n', "dry-run", NULL, "list what would be sent, and stop",
+		take_flag, FIELD(dry_run)},
 	{MEASUREMENTS, 0, "duration", "SECONDS", "measure each size this long; default 2",
 		take_seconds, FIELD(measure.duration), 1, DAY, "0.001 to 86400 seconds"},
-	{EXCHANGE, 0, "exclude", "PATTERN", "omit what matches, as for rsync (repeatable)",
+	{FILES, 0, "exclude", "PATTERN", "omit what matches, as for rsync (repeatable)",
 		take_exclude, FIELD(excluded), .repeats = true},
 	{BANDWIDTH, 0, "expect", "RATE|PERCENT", "exit with 1 if slower: 11GB/s, 90Gb/s, 90%",
 		take_expectation, FIELD(measure.expect), 0, 0,
@@ -363,7 +372,7 @@ const struct option_row option_rows[] = {
 	{EXCHANGE, 'f', "force", NULL, "replace existing output files", take_flag, FIELD(force)},
 	{SERVER, 0, "handshake-timeout", "SECONDS", "limit the time of a handshake; default 8",
 		take_seconds, FIELD(handshake_timeout), 1, DAY, "0.001 to 86400 seconds"},
-	{SERVER | STATUS | CLIENT | COMPARE | EXPLAIN, 'h', "help", NULL,
+	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN, 'h', "help", NULL,
 		"print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
@@ -376,7 +385,7 @@ const struct option_row option_rows[] = {
 		take_seconds, FIELD(interval), 1, DAY, "0.001 to 86400 seconds"},
 	{MEASUREMENTS, 0, "iterations", "N", "stop after N operations per queue pair", take_number,
 		FIELD(measure.iterations), 1, UINT32_MAX},
-	{SERVER | STATUS | CLIENT | COMPARE, 0, "json", NULL, "print JSON instead of text",
+	{SERVER | STATUS | CLIENT | COPY | COMPARE, 0, "json", NULL, "print JSON instead of text",
 		take_flag, FIELD(json)},
 	{SERVER, 0, "max-clients", "N", "serve N clients at once; default 2048", take_number,
 		FIELD(max_clients), 1, CLIENTS_MAX},
@@ -388,7 +397,9 @@ const struct option_row option_rows[] = {
 		FIELD(memory), OPTIONS_MEMORY_MIN, 1024 * TIB, "a size from 4M to 1024T"},
 	{EXCHANGE, 0, "message", "TEXT", "send this text, at most 1023 bytes", take_message,
 		FIELD(message)},
-	{EXCHANGE, 0, "no-progress", NULL, "do not show progress", take_constant, FIELD(progress),
+	{COPY, 0, "mode", "write|read|send", "move the data by this operation; default write",
+		take_mode, .expected = "write, read or send"},
+	{FILES, 0, "no-progress", NULL, "do not show progress", take_constant, FIELD(progress),
 		PROGRESS_NEVER},
 	{EXCHANGE, 'o', "output", "FILE|DIRECTORY/|-", "save received data there, or print it (-)",
 		take_text, FIELD(output)},
@@ -400,16 +411,20 @@ const struct option_row option_rows[] = {
 		FIELD(port), 0, UINT16_MAX},
 	{SERVER, 0, "port-file", "FILE", "write the port number to FILE when ready", take_text,
 		FIELD(port_file)},
-	{EXCHANGE, 0, "progress", NULL, "show progress; default: on a terminal", take_constant,
+	{FILES, 0, "progress", NULL, "show progress; default: on a terminal", take_constant,
 		FIELD(progress), PROGRESS_ALWAYS},
 	{BANDWIDTH, 0, "qps", "N", "use N queue pairs per thread; default 1", take_number,
 		FIELD(measure.queue_pairs), 1, TEST_QUEUE_PAIRS_MAX},
-	{SERVER | CLIENT, 'q', "quiet", NULL, "print only errors", take_flag, FIELD(quiet)},
+	{SERVER | CLIENT | COPY, 'q', "quiet", NULL, "print only errors", take_flag, FIELD(quiet)},
 	{EXCHANGE | BANDWIDTH, 0, "relaxed-ordering", "WHEN",
 		"relax PCI write order: auto, on or off", take_ordering, FIELD(ordering), 0, 0,
 		"auto, on or off"},
+	{COPY, 0, "rsh", "COMMAND", "reach the other host by this; default ssh", take_text,
+		FIELD(copy.rsh)},
 	{SERVER | CLIENT, 0, "secret-file", "FILE", "require a peer that has the same secret",
 		take_text, FIELD(secret_file)},
+	{COPY, 0, "server-path", "PROGRAM", "rdma-server there; default in PATH", take_text,
+		FIELD(copy.server_path)},
 	{MEASUREMENTS, 0, "sge", "N", "gather each operation from N pieces; default 1", take_number,
 		FIELD(measure.gathers), 1, TEST_SGE_MAX},
 	{BANDWIDTH, 0, "signal-every", "N", "ask for one completion for N operations", take_number,
@@ -418,7 +433,7 @@ const struct option_row option_rows[] = {
 		"use this size or range; default 64K (latency: 8)", take_sizes,
 		FIELD(measure.smallest), 1, COMMAND_REGION_MAX,
 		"a size from 1 to 16M, or an ascending range, such as 2..8M"},
-	{CLIENT, 0, "source", "ADDRESS", "connect from this local address", take_host,
+	{CLIENT | COPY, 0, "source", "ADDRESS", "connect from this local address", take_host,
 		FIELD(source), 0, 0, "an address or a host name without a port"},
 	{BANDWIDTH, 0, "srq", NULL, "share the receives of all queue pairs", take_flag,
 		FIELD(measure.shares)},
@@ -426,29 +441,28 @@ const struct option_row option_rows[] = {
 		FIELD(stdio)},
 	{BANDWIDTH, 0, "threads", "N", "run N threads, one connection each; default 1", take_number,
 		FIELD(measure.threads), 1, OPTIONS_THREADS_MAX},
-	{EXCHANGE | MEASUREMENTS, 0, "timeout", "SECONDS",
-		"wait this long for the peer; default 10", take_seconds, FIELD(timeout), 1, DAY,
-		"0.001 to 86400 seconds"},
+	{FILES | MEASUREMENTS, 0, "timeout", "SECONDS", "wait this long for the peer; default 10",
+		take_seconds, FIELD(timeout), 1, DAY, "0.001 to 86400 seconds"},
 	{SERVER, 0, "timestamps", NULL, "begin each line with the time", take_flag,
 		FIELD(timestamps)},
-	{SERVER | CLIENT, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)", take_dscp,
-		FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
+	{SERVER | CLIENT | COPY, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)",
+		take_dscp, FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
 	{MEASUREMENTS, 0, "transport", "rc|uc|ud", "use this type of queue pairs; default rc",
 		take_choice, FIELD(measure.transport), 0, 0, "rc, uc or ud"},
 	{BANDWIDTH | COMPARE, 0, "unit", "MB/s|MiB/s|Gb/s",
 		"print rates in this unit; default MB/s", take_unit, FIELD(measure.unit), 0, 0,
 		"MB/s, MiB/s or Gb/s"},
-	{EXCHANGE | MEASUREMENTS | DIAGNOSE, 'v', "verbose", NULL, "print details", take_flag,
+	{FILES | MEASUREMENTS | DIAGNOSE, 'v', "verbose", NULL, "print details", take_flag,
 		FIELD(verbose)},
 	{MEASUREMENTS, 0, "verify", NULL, "verify every byte at both ends", take_flag,
 		FIELD(measure.verify)},
-	{SERVER | STATUS | CLIENT | COMPARE | EXPLAIN, 'V', "version", NULL,
+	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN, 'V', "version", NULL,
 		"print the version and exit", .take = NULL},
 	{MEASUREMENTS, 0, "warm-up", "SECONDS", "warm up before each size; default 0.2",
 		take_seconds, FIELD(measure.warm_up), 0, DAY, "0 to 86400 seconds"},
 	{DIAGNOSE, 0, "watch", NULL, "print device events until interrupted", take_flag,
 		FIELD(watch)},
-	{EXCHANGE, 0, "workers", "N", "use N threads for a file; default by size", take_number,
+	{FILES, 0, "workers", "N", "use N threads for a file; default by size", take_number,
 		FIELD(workers), 1, OPTIONS_WORKERS_MAX},
 };
 

@@ -41,6 +41,7 @@ enum cli_command_id {
 	CLI_SERVE,
 	CLI_STATUS,
 	CLI_EXCHANGE,
+	CLI_COPY,
 	CLI_BANDWIDTH,
 	CLI_LATENCY,
 	CLI_COMPARE,
@@ -98,6 +99,16 @@ struct options_measure {
 	enum rate_unit unit;
 	double expect; /* bytes per second, or a fraction of the link rate; 0: none */
 	bool expect_percent;
+};
+
+/* What `copy` has besides the options of an exchange: what is at the other host. */
+struct options_copy {
+	bool pulls;                     /* from the other host */
+	char remote[OPTIONS_HOST_SIZE]; /* [USER@]HOST, as ssh(1) takes it */
+	const char **paths;             /* of files there, or of one DESTINATION */
+	unsigned int path_count;
+	const char *rsh;         /* --rsh; NULL: RDMA_RSH or ssh */
+	const char *server_path; /* of rdma-server; NULL: in PATH */
 };
 
 /*
@@ -166,6 +177,7 @@ struct options {
 	bool watch;         /* diagnose: print events of this host's devices */
 	int64_t interval;   /* diagnose: repeat after this many milliseconds; 0: once */
 	struct options_measure measure;
+	struct options_copy copy;
 	const char *files[2]; /* compare: saved documents */
 
 	uint16_t port;                     /* 0: any free port (server), or all (status) */

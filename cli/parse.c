@@ -15,6 +15,7 @@
 #include "cli/choice.h"
 #include "cli/option-table.h"
 #include "cli/parse.h"
+#include "cli/places.h"
 #include "protocol/command.h"
 #include "protocol/test-parameters.h"
 
@@ -528,6 +529,7 @@ static enum options_result take_words(struct options *options, const struct line
 	if (line->word_count < command->words_min)
 		return options_advise(options, "%s is missing; for example: %s %s",
 			line->word_count == command->mode ? "the mode"
+			: options->command == CLI_COPY    ? "DESTINATION"
 			: command->host < 0               ? "FILE"
 							  : "HOST",
 			program_name(line->program), command->example);
@@ -542,6 +544,8 @@ static enum options_result take_words(struct options *options, const struct line
 	if (line->word_count > command->words_max)
 		return report_extra(
 			options, line, "unexpected argument", line->words[command->words_max]);
+	if (options->command == CLI_COPY)
+		return places_take(options, line->words + 1, line->word_count - 1);
 	if (options->command == CLI_EXPLAIN)
 		take_query(options, line);
 	if (options->command == CLI_STATUS) {
@@ -811,6 +815,35 @@ static enum options_result check_watch(struct options *options, const struct lin
 	return OPTIONS_RUN;
 }
 
+/* Rejects what cannot be copied. What concerns the files at the other host, its server checks. */
+static enum options_result check_copy(struct options *options)
+{
+	unsigned int excluded = options->excluded_count;
+	enum options_result result;
+
+	if (!options->mode)
+		options->mode = mode_by_name("write");
+	for (unsigned int i = 0; i < options->input_count; i++)
+		if (is_stream(options->inputs[i]))
+			return options_wrong(options,
+				"SOURCE must be a file or a directory, not '%s'",
+				options->inputs[i]);
+	if (is_stream(options->output))
+		return options_wrong(options, "DESTINATION must be a file or a directory, not '%s'",
+			options->output);
+	if (!options->copy.pulls)
+		return check_exchange(options);
+	if (options->dry_run)
+		return options_wrong(options,
+			"--dry-run lists what this host would send, and cannot be combined "
+			"with a SOURCE at another host");
+	options->force = true;
+	options->excluded_count = 0;
+	result = check_exchange(options);
+	options->excluded_count = excluded;
+	return result;
+}
+
 /* True if the option with this name is on the command line. */
 static bool is_given(const struct line *line, const char *name)
 {
@@ -855,6 +888,8 @@ static enum options_result check_together(struct options *options, const struct 
 		return check_exchange(options);
 	case CLI_EXCHANGE:
 		return check_exchange(options);
+	case CLI_COPY:
+		return check_copy(options);
 	case CLI_BANDWIDTH:
 	case CLI_LATENCY:
 		return check_measurement(options);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/ready-line.h"
 #include "serve/stdio.h"
 
 /* Reads a line byte by byte, so that the rest stays. Returns false if no line ends. */
@@ -42,7 +43,7 @@ int stdio_take_secret(char path[SECRET_PATH_SIZE], struct failure *failure)
 
 int stdio_announce(uint16_t port, const char *list)
 {
-	if (printf("%s %u", STDIO_READY, port) < 0)
+	if (printf(READY_LINE_START " %u", port) < 0)
 		return -EIO;
 	/* Each address is followed by its device and interface, in parentheses. */
 	while (*list) {

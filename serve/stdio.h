@@ -1,9 +1,9 @@
 /*
  * A server that another program has started, usually at another host through ssh(1), and that
  * serves one client: --stdio. The secret is the first line of standard input. Once the server
- * listens, it prints one line to standard output: STDIO_READY, the port, and the addresses of its
- * RDMA devices. When standard input ends, so does the server, as after a signal: nobody is left who
- * could connect. Main thread.
+ * listens, it prints one line to standard output, with its port and the addresses of its RDMA
+ * devices: protocol/ready-line.h. When standard input ends, so does the server, as after a signal:
+ * nobody is left who could connect. Main thread.
  */
 #ifndef SERVE_STDIO_H
 #define SERVE_STDIO_H
@@ -13,9 +13,6 @@
 
 #include "base/failure.h"
 #include "protocol/secret.h"
-
-/* Begins the line; a shell's start-up files may print other lines before. */
-#define STDIO_READY "rdma-server listens:"
 
 /*
  * Reads the secret, and keeps it under this path: secret_keep(). Returns the file, which the caller

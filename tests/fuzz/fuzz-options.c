@@ -93,10 +93,15 @@ static void check_words(
 			options->command == CLI_COMPARE
 				? options->files[i] && is_of_words(options->files[i], words, size)
 				: !options->files[i]);
-	fuzz_check(!options->mode == (options->command != CLI_EXCHANGE));
+	fuzz_check(!options->mode ==
+		   (options->command != CLI_EXCHANGE && options->command != CLI_COPY));
 	fuzz_check(!options->operation ==
 		   (options->command != CLI_BANDWIDTH && options->command != CLI_LATENCY));
-	fuzz_check(options->host || (!options->mode && !options->operation));
+	fuzz_check(options->host || options->command == CLI_COPY ||
+		   (!options->mode && !options->operation));
+	fuzz_check((options->copy.path_count > 0) == (options->command == CLI_COPY));
+	fuzz_check(options->command != CLI_COPY ||
+		   (*options->copy.remote && *options->copy.remote != '-'));
 	fuzz_check(options->command == CLI_SERVE || options->port > 0);
 	fuzz_check(!options->host || *options->host);
 }

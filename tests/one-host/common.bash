@@ -77,7 +77,14 @@ wait_line() { wait_until grep -q -e "$2" "$1"; }
 has() { grep -q -e "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"; }
 has_not() { ! grep -q -e "$2" "$1" || fail "'$2' in $1: $(cat "$1")"; }
 
-is_empty() { [ ! -s "$1" ] || fail "$1 is not empty: $(cat "$1")"; }
+# is_empty FILE|FOLDER
+is_empty() {
+	if [ -d "$1" ]; then
+		[ -z "$(find "$1" -mindepth 1)" ] || fail "$1 is not empty: $(find "$1")"
+	else
+		[ ! -s "$1" ] || fail "$1 is not empty: $(cat "$1")"
+	fi
+}
 
 # count FILE PATTERN N: exactly N lines in the file match.
 count() {

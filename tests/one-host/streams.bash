@@ -22,8 +22,6 @@ folder_is() {
 		fail "unexpected files in $folder"
 }
 
-is_empty() { [ -z "$(find "$1" -mindepth 1)" ]; }
-
 # Creates a FIFO that the test keeps open as descriptor 7, which no other process may inherit.
 open_fifo() {
 	mkfifo "$1"

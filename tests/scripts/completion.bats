@@ -63,7 +63,7 @@ offers() {
 
 @test "completion: before the command, bash and zsh offer the options of all commands of the client" {
 	local expected
-	expected=$( (echo --version && for command in write bandwidth latency diagnose; do
+	expected=$( (echo --version && for command in write copy bandwidth latency diagnose; do
 		help_of rdma-client "$command"
 	done) | sort -u)
 	offers "$expected" "$(in_bash rdma-client 'rdma-client --')"
@@ -77,7 +77,7 @@ offers() {
 }
 
 @test "completion: bash offers commands, modes and values" {
-	offers $'bandwidth\ncompare\ndiagnose\nexplain\nlatency\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
+	offers $'bandwidth\ncompare\ncopy\ndiagnose\nexplain\nlatency\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
 	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
 	offers $'compare-swap\nfetch-add\nread\nsend\nwrite\nwrite-imm' "$(in_bash rdma-client 'rdma-client latency ')"
 	offers $'any\nread\nsend\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"

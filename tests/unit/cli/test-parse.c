@@ -313,7 +313,7 @@ static const struct wrong {
 		"unknown command 'bandwith'; did you mean 'bandwidth'?"},
 	{C, {"wirte", "h", "1"}, "did you mean 'write'?"},
 	{C, {"x", "h", "1"},
-		"expected write, read, send, bandwidth, latency, compare, diagnose or explain"},
+		"expected write, read, send, copy, bandwidth, latency, compare, diagnose or explain"},
 	{C, {"bandwith", "--help"}, "did you mean 'bandwidth'?"},
 	{C, {"bandwidth"}, "the mode is missing; for example: rdma-client bandwidth write"},
 	{C, {"bandwidth", "h", "7"},

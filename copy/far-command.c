@@ -1,0 +1,70 @@
+/* See copy/far-command.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "copy/far-command.h"
+
+/* The length of "~" or "~user", which the shell replaces by a home directory; 0: there is none. */
+static size_t tilde_length(const char *path)
+{
+	static const char names[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t length = *path == '~' ? 1 + strspn(path + 1, names) : 0;
+
+	return length > 0 && (path[length] == '/' || path[length] == '\0') ? length : 0;
+}
+
+/* Appends the argument in single quotes. */
+static void quote(FILE *command, const char *argument)
+{
+	fputc('\'', command);
+	for (; *argument; argument++)
+		if (*argument == '\'')
+			fputs("'\\''", command);
+		else
+			fputc(*argument, command);
+	fputc('\'', command);
+}
+
+/* Appends the option and its path. "-" would be standard input or output. */
+static void add_path(FILE *command, const char *option, const char *path)
+{
+	size_t tilde = tilde_length(path);
+
+	fprintf(command, " %s %.*s", option, (int)tilde, path);
+	if (*path == '-')
+		fputs("./", command);
+	if (path[tilde] == '/' && tilde > 0)
+		fputc(path[tilde++], command);
+	if (path[tilde])
+		quote(command, path + tilde);
+}
+
+char *far_command_of(const struct options *options)
+{
+	const struct options_copy *copy = &options->copy;
+	char *text = NULL;
+	size_t size;
+	FILE *command = open_memstream(&text, &size);
+
+	if (!command)
+		return NULL;
+	if (copy->server_path)
+		quote(command, copy->server_path);
+	else
+		fputs("rdma-server", command);
+	fprintf(command, " --stdio --timeout %g", (double)options->timeout / 1000);
+	if (options->workers)
+		fprintf(command, " --workers %" PRIu32, options->workers);
+	if (options->direct)
+		fputs(" --direct", command);
+	for (unsigned int i = 0; copy->pulls && i < options->excluded_count; i++) {
+		fputs(" --exclude ", command);
+		quote(command, options->excluded[i]);
+	}
+	for (unsigned int i = 0; i < copy->path_count; i++)
+		add_path(command, copy->pulls ? "--input" : "--force --output", copy->paths[i]);
+	fprintf(command, " %s", options->mode->name);
+	return fclose(command) ? NULL : text;
+}
