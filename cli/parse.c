@@ -662,7 +662,7 @@ static uint64_t default_size(const struct options *options)
 {
 	if (options->operation->atomic)
 		return TEST_ATOMIC_SIZE;
-	if (options->measure.transport == TEST_UD)
+	if (options->measure.bandwidth && options->measure.transport == TEST_UD)
 		return DATAGRAM_SIZE;
 	return options->measure.bandwidth ? BANDWIDTH_SIZE : LATENCY_SIZE;
 }

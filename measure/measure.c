@@ -200,6 +200,11 @@ static int check_result(struct measurement *measurement)
 		measurement_wanted(measurement->options, &measurement->ours, &measurement->theirs);
 	char got[40], least[40];
 
+	if (wrong > 0 && measurement->options->operation->atomic)
+		return failure_set(&measurement->threads.failure,
+			measurement->wrong_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
+			PHASE_MEASUREMENT, 0, "--verify",
+			"a counter did not count every operation once");
 	if (wrong > 0)
 		return failure_set(&measurement->threads.failure,
 			measurement->wrong_here ? FAILURE_DAMAGED : FAILURE_DAMAGED_THERE,
@@ -209,6 +214,8 @@ static int check_result(struct measurement *measurement)
 		output_result(&measurement->output, NULL,
 			measurement->options->operation->atomic
 				? "verified: every operation counted once"
+			: measurement->options->measure.transport != TEST_RC
+				? "verified: every byte of every operation that arrived"
 				: "verified: every byte of every operation");
 	screen_print_best(measurement);
 	if (measurement->best >= wanted)
@@ -231,6 +238,22 @@ static int read_facts(struct measurement *measurement)
 	return 0;
 }
 
+/* Chooses the number of the counter that the threads share, if the server's release can. */
+static void choose_counter(struct measurement *measurement)
+{
+	const struct options *options = measurement->options;
+	bool shares = support_shares_counters(measurement);
+
+	if (options->measure.threads == 1 || !options->measure.verify ||
+		!options->operation->atomic)
+		return;
+	if (shares)
+		getrandom(&measurement->threads.counter, sizeof(measurement->threads.counter), 0);
+	output_detail(&measurement->output,
+		shares ? "all threads share one counter"
+		       : "each thread has a counter of its own, because the server's release is older");
+}
+
 /* Connects, and reads the facts and counters of both ends. */
 static int prepare(struct measurement *measurement)
 {
@@ -245,8 +268,7 @@ static int prepare(struct measurement *measurement)
 		return -1;
 	if (test_threads_prepare(threads) || read_facts(measurement))
 		return -1;
-	if (measurement->options->measure.threads > 1 && support_shares_counters(measurement))
-		getrandom(&threads->counter, sizeof(threads->counter), 0);
+	choose_counter(measurement);
 	return read_counters(measurement, &measurement->our_counters, &measurement->their_counters);
 }
 

@@ -73,7 +73,7 @@ struct lossy_state {
 
 /* Numbers fetched from a counter: measure/atomics.h. */
 struct tickets {
-	uint64_t taken, sum; /* how many; the sum of what measure/atomics.c makes of each */
+	uint64_t taken, sum, squares; /* how many; sums of them and of their squares, modulo 2^64 */
 };
 
 struct perf_test {

@@ -82,6 +82,7 @@ int region_map(struct region *region, const struct device *device, size_t size, 
 
 int region_register(struct region *region, struct ibv_pd *pd, struct failure *failure)
 {
+	size_t needed = ((region->mapped ? region->mapped : region->size) + 1023) / 1024;
 	rlim_t limit;
 	int error;
 
@@ -99,10 +100,10 @@ int region_register(struct region *region, struct ibv_pd *pd, struct failure *fa
 	if (limit == RLIM_INFINITY)
 		return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY,
 			error == ENOMEM ? CODE_NO_MEMORY : error, "ibv_reg_mr",
-			"%s; needed %zu KiB more", strerror(error), region->mapped / 1024);
+			"%s; needed %zu KiB more", strerror(error), needed);
 	return failure_set(failure, FAILURE_ERRNO, PHASE_MEMORY, error, "ibv_reg_mr",
-		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error),
-		region->mapped / 1024, (unsigned long long)limit / 1024);
+		"%s; needed %zu KiB more, the limit is %llu KiB", strerror(error), needed,
+		(unsigned long long)limit / 1024);
 }
 
 int region_create(struct region *region, const struct device *device, struct ibv_pd *pd,
