@@ -51,6 +51,9 @@ static const struct right {
 	{{"bandwidth", "--bidirectional"}, {BW, .bidirectional = true}, 0},
 	{{"bandwidth", "--verify"}, {BW, .verify = true}, 0},
 	{{"latency", "--verify"}, {LT, .verify = true}, 0},
+	{{"bandwidth", "send", "--transport", "ud"},
+		{BW, .smallest = 1024, .largest = 1024, .transport = TEST_UD}, 0},
+	{{"latency", "send", "--transport", "ud"}, {LT, .transport = TEST_UD}, 0},
 	{{"latency", "--histogram"}, {LT, .histogram = true}, 0},
 	{{"bandwidth", "--csv"}, {BW, .csv = true}, 0},
 	{{"latency", "--plot", "a.svg"}, {LT, .plot = "a.svg"}, 0},
@@ -129,6 +132,7 @@ static void assert_same(const struct options_measure *got, const struct options_
 	else
 		assert_null(got->plot);
 	assert_int_equal(got->poll, wanted->poll);
+	assert_int_equal(got->transport, wanted->transport);
 	assert_int_equal(got->unit, wanted->unit);
 	assert_int_equal(got->expect_percent, wanted->expect_percent);
 	assert_rate(got->expect, wanted->expect);
