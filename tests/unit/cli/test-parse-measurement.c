@@ -239,6 +239,7 @@ static void errors_name_invalid_values(void **state)
 #define BOTH      "; bandwidth and latency do"
 #define BANDWIDTH "; bandwidth does"
 #define EXCHANGES "; write, read and send do"
+#define FILES     "; write, read, send and copy do"
 
 static const struct {
 	const char *words[WORDS_MAX];
@@ -339,8 +340,8 @@ static const struct {
 	{{"latency", "--input", "f"}, "latency does not accept --input" EXCHANGES},
 	{{"bandwidth", "--message", "m"}, "bandwidth does not accept --message" EXCHANGES},
 	{{"bandwidth", "--output", "o"}, "bandwidth does not accept --output" EXCHANGES},
-	{{"bandwidth", "--progress"}, "bandwidth does not accept --progress" EXCHANGES},
-	{{"bandwidth", "--no-progress"}, "bandwidth does not accept --no-progress" EXCHANGES},
+	{{"bandwidth", "--progress"}, "bandwidth does not accept --progress" FILES},
+	{{"bandwidth", "--no-progress"}, "bandwidth does not accept --no-progress" FILES},
 	{{"bandwidth", "--verify=1"}, "--verify does not take a value"},
 	{{"bandwidth", "--size", ""}, "--size must not be empty"},
 	{{"bandwidth", "--poll", ""}, "--poll must not be empty"},
