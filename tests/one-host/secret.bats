@@ -70,7 +70,7 @@ start_by_program() {
 	cmp "$DIR/up" "$DIR/in/up"
 	has "$LOG" '^rdma-server listens: [0-9. a-f:]*$'
 	one_line "$LOG"
-	is_empty "$ERRORS"
+	count "$ERRORS" 'the peer does not have the same secret' 2
 	start_by_program --input "$DIR/up" read
 	kill "$WRITER"
 	server_exits 0
