@@ -437,11 +437,19 @@ static enum exit_status copy(struct client *client)
 
 	if (client->options.dry_run)
 		return list_inputs(client);
+	/* Before ssh(1) asks for a password. */
+	for (unsigned int i = 0; i < client->options.input_count; i++)
+		if (access(client->options.inputs[i], R_OK)) {
+			output_error(&output, "cannot read %s: %s", client->options.inputs[i],
+				strerror(errno));
+			return output_finish(&output, STATUS_FAILED);
+		}
 	status = far_side_start(&side, &client->options, &output);
 	if (status != STATUS_OK)
 		return output_finish(&output, status);
 	status = exchange_data(client);
-	return output_finish(&output, far_side_end(&side, &client->options, &output, status));
+	far_side_end(&side);
+	return status;
 }
 
 /* Determines how much memory the connections may take together: half of what is available. */

@@ -815,6 +815,15 @@ static enum options_result check_watch(struct options *options, const struct lin
 	return OPTIONS_RUN;
 }
 
+/* True if the path is that of something that exists, and is neither a file nor a directory. */
+static bool is_special(const char *path)
+{
+	struct stat status;
+
+	return is_stream(path) ||
+	       (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
 /* Rejects what cannot be copied. What concerns the files at the other host, its server checks. */
 static enum options_result check_copy(struct options *options)
 {
@@ -824,7 +833,7 @@ static enum options_result check_copy(struct options *options)
 	if (!options->mode)
 		options->mode = mode_by_name("write");
 	for (unsigned int i = 0; i < options->input_count; i++)
-		if (is_stream(options->inputs[i]))
+		if (is_special(options->inputs[i]))
 			return options_wrong(options,
 				"SOURCE must be a file or a directory, not '%s'",
 				options->inputs[i]);

@@ -11,11 +11,12 @@
  */
 static const char *far_path(const char *place)
 {
-	const char *bracket = strchr(place, '['), *colon = strchr(place, ':');
-	const char *slash = strchr(place, '/');
+	const char *colon = strchr(place, ':'), *slash = strchr(place, '/');
+	const char *host = strchr(place, '@');
 
-	if (bracket && colon > bracket && strchr(bracket, ']'))
-		colon = strchr(strchr(bracket, ']'), ':');
+	host = host && (!colon || host < colon) ? host + 1 : place;
+	if (*host == '[' && strchr(host, ']'))
+		colon = strchr(strchr(host, ']'), ':');
 	return colon && (!slash || colon < slash) ? colon + 1 : NULL;
 }
 
@@ -35,18 +36,21 @@ static bool are_at_same_host(const char *place, const char *other)
 /* Stores [USER@]HOST without the brackets, which ssh(1) does not take. */
 static enum options_result take_host(struct options *options, const char *place)
 {
-	char *remote = options->copy.remote;
-	size_t length = host_length(place), used = 0;
-	const char *host;
+	char *remote = options->copy.remote, *host;
+	size_t length = host_length(place);
+	bool fits = length < sizeof(options->copy.remote);
 
-	for (size_t i = 0; i < length && used + 1 < sizeof(options->copy.remote); i++)
-		if (place[i] != '[' && place[i] != ']')
-			remote[used++] = place[i];
-	remote[used] = '\0';
+	snprintf(remote, sizeof(options->copy.remote), "%.*s", (int)length, place);
 	host = strrchr(remote, '@');
 	host = host ? host + 1 : remote;
+	length = strlen(host);
+	if (*host == '[' && host[length - 1] == ']') {
+		host[length - 1] = '\0';
+		memmove(host, host + 1, length - 1);
+	}
 	/* A dash would begin an option of ssh(1). */
-	if (*remote == '-' || !options_is_host(host) || *host == '\0')
+	if (!fits || *remote == '-' || *host == '\0' || strpbrk(host, "[]") ||
+		!options_is_host(host))
 		return options_advise(options,
 			"invalid HOST in '%s'; for example: host:/data/, user@192.0.2.1: or "
 			"[2001:db8::1]:x; a file of this name is ./%s",

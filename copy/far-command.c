@@ -27,14 +27,12 @@ static void quote(FILE *command, const char *argument)
 	fputc('\'', command);
 }
 
-/* Appends the option and its path. "-" would be standard input or output. */
-static void add_path(FILE *command, const char *option, const char *path)
+/* Appends a path, of which the shell replaces a tilde-prefix. "-" would be standard input. */
+static void quote_path(FILE *command, const char *path)
 {
 	size_t tilde = tilde_length(path);
 
-	fprintf(command, " %s %.*s", option, (int)tilde, path);
-	if (*path == '-')
-		fputs("./", command);
+	fprintf(command, "%.*s%s", (int)tilde, path, *path == '-' ? "./" : "");
 	if (path[tilde] == '/' && tilde > 0)
 		fputc(path[tilde++], command);
 	if (path[tilde])
@@ -51,7 +49,7 @@ char *far_command_of(const struct options *options)
 	if (!command)
 		return NULL;
 	if (copy->server_path)
-		quote(command, copy->server_path);
+		quote_path(command, copy->server_path);
 	else
 		fputs("rdma-server", command);
 	fprintf(command, " --stdio --timeout %g", (double)options->timeout / 1000);
@@ -63,8 +61,10 @@ char *far_command_of(const struct options *options)
 		fputs(" --exclude ", command);
 		quote(command, options->excluded[i]);
 	}
-	for (unsigned int i = 0; i < copy->path_count; i++)
-		add_path(command, copy->pulls ? "--input" : "--force --output", copy->paths[i]);
+	for (unsigned int i = 0; i < copy->path_count; i++) {
+		fputs(copy->pulls ? " --input " : " --force --output ", command);
+		quote_path(command, copy->paths[i]);
+	}
 	fprintf(command, " %s", options->mode->name);
 	return fclose(command) ? NULL : text;
 }

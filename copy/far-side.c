@@ -1,6 +1,7 @@
 /* Starts and ends the server at the other host: see copy/far-side.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -26,14 +27,19 @@
 #define STATUS_NOT_FOUND 127
 #define STATUS_OF_SSH    255
 
-/* Interval between checks whether the server has ended. */
+/* How long the server may take to end, and interval between checks whether it has. */
+#define END_MS       10000
 #define END_CHECK_NS 20000000
+
+/* Bytes of a line, and lines of these, before the server has told where it listens. */
+#define LINE_SIZE 8192
+#define LINES_MAX 4096
 
 static const char *rsh_of(const struct options *options)
 {
 	const char *rsh = options->copy.rsh ? options->copy.rsh : getenv("RDMA_RSH");
 
-	return rsh && *rsh ? rsh : RSH_DEFAULT;
+	return rsh && rsh[strspn(rsh, " ")] ? rsh : RSH_DEFAULT;
 }
 
 /* Makes a secret. Returns the line, or NULL with the reason in errno. */
@@ -77,8 +83,9 @@ static int run(struct far_side *side, const struct options *options, char *rsh, 
 	char *words[RSH_WORDS_MAX + 3], *rest = rsh;
 	int count = 0, to[2], from[2], error;
 
-	while (count < RSH_WORDS_MAX && (words[count] = strtok_r(rest, " ", &rest)))
-		count++;
+	while ((words[count] = strtok_r(rest, " ", &rest)))
+		if (++count > RSH_WORDS_MAX)
+			return E2BIG;
 	words[count++] = (char *)options->copy.remote;
 	words[count++] = command;
 	words[count] = NULL;
@@ -100,33 +107,71 @@ static int run(struct far_side *side, const struct options *options, char *rsh, 
 	return error ? error : side->lines ? 0 : ENOMEM;
 }
 
-/* Closes what run() has opened. */
-static void hang_up(struct far_side *side)
+/* The process, for the handler of signals. */
+static volatile sig_atomic_t child;
+
+/* Ends the process, too: it may not notice the end of this one, as ssh(1) at a password prompt. */
+static void end_both(int number)
 {
-	if (side->lines)
-		fclose(side->lines);
-	close(side->input);
-	side->lines = NULL;
-	side->input = -1;
+	if (child > 0)
+		kill((pid_t)child, SIGTERM);
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
-/* Waits for the process, and kills it at the deadline. Returns its exit status. */
-static int await(struct far_side *side, deadline_t deadline)
+/* Handles signals while nothing else reads them: before the exchange and, at its end, again. */
+static void watch_signals(pid_t process)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = process ? end_both : SIG_DFL}, before;
+	sigset_t handled;
+
+	child = process;
+	sigemptyset(&handled);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		sigaddset(&handled, numbers[i]);
+		/* nohup(1) has some ignored, and a shell for its background jobs. */
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+	}
+	pthread_sigmask(SIG_UNBLOCK, &handled, NULL);
+}
+
+/* Reads what the process still prints, without waiting. */
+static void drain(const struct far_side *side)
+{
+	char ignored[4096];
+
+	while (read(fileno(side->lines), ignored, sizeof(ignored)) > 0)
+		;
+}
+
+/*
+ * Ends the process by the end of its input, or kills it after a while. Returns its exit status, or
+ * -1 if that is unknown.
+ */
+static int hang_up(struct far_side *side)
 {
 	const struct timespec pause = {.tv_nsec = END_CHECK_NS};
-	int status;
+	deadline_t deadline = deadline_in(END_MS);
+	int status = 0;
 	pid_t ended;
 
+	close(side->input);
+	fcntl(fileno(side->lines), F_SETFL, O_NONBLOCK);
 	while ((ended = waitpid(side->process, &status, WNOHANG)) == 0 &&
-		deadline_left(deadline) > 0)
+		deadline_left(deadline) > 0) {
+		drain(side);
 		nanosleep(&pause, NULL);
+	}
 	if (ended == 0) {
 		kill(side->process, SIGKILL);
 		ended = waitpid(side->process, &status, 0);
 	}
-	side->process = 0;
+	watch_signals(0);
+	fclose(side->lines);
 	if (ended < 0)
-		return STATUS_OF_SSH;
+		return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -137,8 +182,10 @@ static enum exit_status explain(
 	const char *remote = options->copy.remote, *rsh = rsh_of(options);
 	int status;
 
-	hang_up(side);
-	status = await(side, deadline_in(options->timeout));
+	/* It prints something else, perhaps without end. */
+	if (!feof(side->lines))
+		kill(side->process, SIGKILL);
+	status = hang_up(side);
 	if (status == STATUS_NOT_FOUND)
 		output_error(output,
 			"rdma-server is not installed at %s, or not in its PATH; install it there, or "
@@ -154,12 +201,12 @@ static enum exit_status explain(
 }
 
 /* Reads lines until one tells where the server listens. Returns its addresses, or NULL. */
-static const char *read_ready(struct far_side *side, char **line, size_t *size, uint16_t *port)
+static const char *read_ready(struct far_side *side, char line[LINE_SIZE], uint16_t *port)
 {
 	const char *addresses = NULL;
 
-	while (!addresses && getline(line, size, side->lines) > 0)
-		addresses = ready_line_read(*line, port);
+	for (int i = 0; !addresses && i < LINES_MAX && fgets(line, LINE_SIZE, side->lines); i++)
+		addresses = ready_line_read(line, port);
 	return addresses;
 }
 
@@ -167,22 +214,18 @@ static const char *read_ready(struct far_side *side, char **line, size_t *size, 
 static enum exit_status find_server(
 	struct far_side *side, struct options *options, const struct output *output)
 {
-	enum exit_status status = STATUS_OK;
-	char *line = NULL;
-	size_t size = 0;
-	const char *addresses = read_ready(side, &line, &size, &options->port);
+	char line[LINE_SIZE];
+	const char *addresses = read_ready(side, line, &options->port);
 
-	if (!addresses) {
-		status = explain(side, options, output);
-	} else if (!reach_choose(addresses, options->device, side->address)) {
-		output_error(output,
-			"%s has no address on an RDMA device; add one there: ip addr add",
-			options->copy.remote);
-		far_side_end(side, options, output, STATUS_CONNECT);
-		status = STATUS_CONNECT;
-	}
-	free(line);
-	return status;
+	if (!addresses)
+		return explain(side, options, output);
+	if (reach_choose(addresses, options->device, side->address))
+		return STATUS_OK;
+	output_error(output,
+		"rdma-server at %s has no RDMA address; look there: rdma-client diagnose",
+		options->copy.remote);
+	hang_up(side);
+	return STATUS_CONNECT;
 }
 
 /* Starts the process and gives it the secret. Returns 0 or an errno. */
@@ -197,6 +240,7 @@ static int start(struct far_side *side, const struct options *options)
 	if (!error)
 		error = run(side, options, rsh, command);
 	if (!error) {
+		watch_signals(side->process);
 		/* If it has ended already, its output says so. */
 		signal(SIGPIPE, SIG_IGN);
 		if (write(side->input, secret, strlen(secret)) < 0 && errno != EPIPE)
@@ -233,19 +277,9 @@ enum exit_status far_side_start(
 	return STATUS_OK;
 }
 
-enum exit_status far_side_end(struct far_side *side, const struct options *options,
-	const struct output *output, enum exit_status status)
+void far_side_end(struct far_side *side)
 {
-	int theirs;
-
+	watch_signals(side->process);
 	hang_up(side);
-	theirs = await(side, deadline_in(options->timeout));
-	if (side->secret >= 0)
-		close(side->secret);
-	side->secret = -1;
-	if (status != STATUS_OK || theirs == 0)
-		return status;
-	output_error(output, "rdma-server at %s ended with status %d; see above",
-		options->copy.remote, theirs);
-	return STATUS_PEER;
+	close(side->secret);
 }

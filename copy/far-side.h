@@ -31,10 +31,9 @@ enum exit_status far_side_start(
 	struct far_side *side, struct options *options, const struct output *output);
 
 /*
- * Ends the server's input, and so the server, and waits for it as long as --timeout. Prints an
- * error if the exchange went well, but the server did not. Returns the exit status of the copy.
+ * Ends the server's input, and so the server, and waits up to 10 seconds for it. What became of the
+ * data, the exchange has told. A signal meanwhile ends both.
  */
-enum exit_status far_side_end(struct far_side *side, const struct options *options,
-	const struct output *output, enum exit_status status);
+void far_side_end(struct far_side *side);
 
 #endif

@@ -1,13 +1,15 @@
 /* See copy/reach.h. */
-#include <netdb.h>
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "copy/reach.h"
 #include "host/device-address.h"
 #include "host/inventory.h"
 #include "host/netlink.h"
+
+/* Addresses that are looked at. */
+#define ADDRESSES_MAX 256
 
 /* How well this host reaches an address: the higher, the better. */
 enum reach { REACH_INVALID, REACH_NOT, REACH_ROUTED, REACH_DIRECT };
@@ -28,21 +30,31 @@ static bool has_interface(
 	return false;
 }
 
+/* Reads an address. Names are not looked up. */
+static bool read_address(const char *text, struct sockaddr_storage *address)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+
+	*address = (struct sockaddr_storage){.ss_family = strchr(text, ':') ? AF_INET6 : AF_INET};
+	return inet_pton(address->ss_family, text,
+		       address->ss_family == AF_INET6 ? (void *)&v6->sin6_addr
+						      : (void *)&v4->sin_addr) == 1;
+}
+
 static enum reach reach_of(const struct inventory *inventory, const char *device, const char *text)
 {
-	struct addrinfo *found;
+	struct sockaddr_storage address;
 	char interface[IF_NAMESIZE];
 	struct netlink_route route;
-	enum reach reach = REACH_NOT;
 
-	if (address_find(text, 0, AF_UNSPEC, 0, &found))
+	if (!read_address(text, &address))
 		return REACH_INVALID;
-	device_address_interface(found->ai_addr, NULL, interface, sizeof(interface));
-	if (has_interface(inventory, device, interface) &&
-		netlink_find_route(found->ai_addr, NULL, &route) == 0)
-		reach = route.gateway.ss_family == AF_UNSPEC ? REACH_DIRECT : REACH_ROUTED;
-	freeaddrinfo(found);
-	return reach;
+	device_address_interface((struct sockaddr *)&address, NULL, interface, sizeof(interface));
+	if (!has_interface(inventory, device, interface) ||
+		netlink_find_route((struct sockaddr *)&address, NULL, &route))
+		return REACH_NOT;
+	return route.gateway.ss_family == AF_UNSPEC ? REACH_DIRECT : REACH_ROUTED;
 }
 
 bool reach_choose(const char *addresses, const char *device, char chosen[OPTIONS_HOST_SIZE])
@@ -51,16 +63,13 @@ bool reach_choose(const char *addresses, const char *device, char chosen[OPTIONS
 	struct inventory inventory = {0};
 
 	inventory_take("", NULL, &inventory);
-	while (*(addresses += strspn(addresses, " \r\n"))) {
+	for (int i = 0; i < ADDRESSES_MAX && *(addresses += strspn(addresses, " \r\n")); i++) {
 		char address[OPTIONS_HOST_SIZE];
 		size_t length = strcspn(addresses, " \r\n");
 		enum reach reach;
 
 		snprintf(address, sizeof(address), "%.*s", (int)length, addresses);
 		addresses += length;
-		/* Nothing but an address is looked up. */
-		if (strspn(address, "0123456789abcdefABCDEF:.") < strlen(address))
-			continue;
 		reach = reach_of(&inventory, device, address);
 		if (reach > best) {
 			best = reach;

@@ -45,8 +45,8 @@ int stdio_announce(uint16_t port, const char *list)
 {
 	if (printf(READY_LINE_START " %u", port) < 0)
 		return -EIO;
-	/* Each address is followed by its device and interface, in parentheses. */
-	while (*list) {
+	/* Each address is followed by its device and interface; the last may be truncated. */
+	while (strchr(list, ')')) {
 		printf(" %.*s", (int)strcspn(list, " "), list);
 		list += strcspn(list, ")");
 		list += strspn(list, "), ");

@@ -17,6 +17,7 @@ setup() {
 		shift
 		echo "Welcome to a host with a banner"
 		echo "rdma-server listens: to no one"
+		printf 'no end of line'
 		cd "$DIR/home" && exec sh -c "\$*"
 	END
 	chmod +x "$DIR/rsh"
@@ -116,6 +117,10 @@ arrives() { [ -n "$(ls -A "$DIR/home")" ]; }
 	one_line "$ERR"
 	expect 0 copy --rsh "$DIR/rsh -p 22" "$DIR/here/x" there:
 	rm "$DIR/home/x"
+	expect 1 copy "$DIR/here/missing" there:
+	has "$ERR" "^rdma-client: cannot read $DIR/here/missing: No such file or directory$"
+	expect 2 copy /dev/null there:
+	has "$ERR" "SOURCE must be a file or a directory, not '/dev/null'"
 	expect 2 copy "$DIR/here/x" "$DIR/here/y"
 	has "$ERR" 'one of them needs HOST:'
 	one_line "$ERR"

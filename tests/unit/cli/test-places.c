@@ -7,6 +7,11 @@
 
 #define WORDS_MAX 6
 
+/* A HOST of 256 bytes. */
+#define TEXT_16 "abcdefghijklmnop"
+#define TEXT_64 TEXT_16 TEXT_16 TEXT_16 TEXT_16
+#define LONG    TEXT_64 TEXT_64 TEXT_64 TEXT_64
+
 static enum options_result parse(struct options *options, const char *const words[WORDS_MAX])
 {
 	char *argv[WORDS_MAX + 3] = {(char *)"rdma-client", (char *)"copy"};
@@ -80,6 +85,10 @@ static void refuses_other_places(void **state)
 		{{"", "host:x"}, "must not be empty"},
 		{{"a", ":x"}, "invalid HOST in ':x'"},
 		{{"a", "me@:x"}, "invalid HOST in 'me@:x'"},
+		{{"photos[1]:y", "b"}, "invalid HOST in 'photos[1]:y'"},
+		{{"a", "[2001:db8::1:x"}, "invalid HOST in"},
+		{{"a", "[]:x"}, "invalid HOST in '[]:x'"},
+		{{"a", LONG ":x"}, "invalid HOST in"},
 		{{"--", "a", "-oProxyCommand=id:x"}, "invalid HOST in '-oProxyCommand=id:x'"},
 		{{"-", "host:x"}, "SOURCE must be a file or a directory, not '-'"},
 		{{"host:x", "-"}, "DESTINATION must be a file or a directory, not '-'"},

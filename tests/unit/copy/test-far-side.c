@@ -1,9 +1,11 @@
 /* The server at the other host, which shell scripts play. */
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "copy/far-side.h"
@@ -13,7 +15,6 @@
 static char folder[] = "/tmp/far-side-XXXXXX";
 static const struct output client = {.program = "rdma-client"};
 static const char *script;
-static enum exit_status exchanged;
 
 /* Makes --rsh a script with these commands. */
 static void write_script(const char *path, const char *commands)
@@ -53,25 +54,25 @@ static int start_and_end(void)
 			secret_load(&secret, options.secret_file, why))
 			return 99;
 		secret_free(secret);
-		status = far_side_end(&side, &options, &client, exchanged);
+		far_side_end(&side);
 	}
 	return (int)output_finish(&client, status);
 }
 
-static void check(const char *commands, enum exit_status result, int status, const char *error)
+static void check(const char *commands, int status, const char *error)
 {
 	if (commands) {
 		write_script("rsh", commands);
 		script = "./rsh -p 22";
 	}
-	exchanged = result;
 	run(start_and_end, NULL);
 	assert_string_equal(printed.error, error);
 	assert_int_equal(printed.status, status);
 	assert_string_equal(printed.out, "");
 }
 
-#define READY "echo Welcome; echo; echo 'rdma-server listens: 7471 192.0.2.1 2001:db8::1'; "
+#define READY_LINE "echo 'rdma-server listens: 7471 192.0.2.1 2001:db8::1'; "
+#define READY      "echo Welcome; echo; " READY_LINE
 
 /* It gets the host, the command and, on standard input, the secret; its input ends last. */
 static void a_server_is_started_and_ended(void **state)
@@ -82,7 +83,7 @@ static void a_server_is_started_and_ended(void **state)
 	(void)state;
 	check("echo \"$1 $2 $3 $4\" >said; read secret; echo ${#secret} >>said; " READY
 	      "cat; echo ended >>said",
-		STATUS_OK, STATUS_OK, "");
+		STATUS_OK, "");
 	file = fopen("said", "r");
 	assert_non_null(file);
 	assert_true(fread(said, 1, sizeof(said) - 1, file) > 0);
@@ -92,33 +93,85 @@ static void a_server_is_started_and_ended(void **state)
 		"64\nended\n");
 }
 
-static void its_failure_counts_only_after_a_good_exchange(void **state)
+/* What it does after the exchange does not matter: that has verified the data. */
+static void its_end_is_its_own(void **state)
 {
 	(void)state;
-	check(READY "cat >/dev/null; exit 1", STATUS_OK, STATUS_PEER,
-		"rdma-client: rdma-server at me@there ended with status 1; see above\n");
-	check(READY "cat >/dev/null; exit 1", STATUS_DAMAGED, STATUS_DAMAGED, "");
-	/* One that goes on is killed. */
-	check(READY "exec sleep 100", STATUS_OK, STATUS_PEER,
-		"rdma-client: rdma-server at me@there ended with status 137; see above\n");
+	check(READY "cat >/dev/null; yes | head -100000; exit 1", STATUS_OK, "");
+	check(READY "kill $$", STATUS_OK, "");
+}
+
+static void a_banner_may_have_no_end_of_line(void **state)
+{
+	(void)state;
+	check("printf '\\033]0;title\\007'; " READY_LINE "cat >/dev/null", STATUS_OK, "");
+	check("cat /dev/zero", STATUS_CONNECT,
+		"rdma-client: rdma-server at me@there has not started (exit status 137 of ./rsh -p "
+		"22); see above\n");
+}
+
+/* Waits until the script has written its process id, and returns it. */
+static pid_t script_process(void)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	long process = 0;
+
+	while (process == 0) {
+		FILE *file = fopen("pid", "r");
+
+		if (file && fscanf(file, "%ld", &process) != 1)
+			process = 0;
+		if (file)
+			fclose(file);
+		nanosleep(&pause, NULL);
+	}
+	unlink("pid");
+	return (pid_t)process;
+}
+
+/* A signal while the server starts, or ends, ends both. */
+static void a_signal_ends_both(void **state)
+{
+	static const char *const commands[] = {
+		"echo $$ >pid; exec sleep 100", READY "echo $$ >pid; exec sleep 100"};
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	(void)state;
+	script = "./rsh";
+	for (size_t i = 0; i < COUNT(commands); i++) {
+		pid_t process, child;
+		int status;
+
+		write_script("rsh", commands[i]);
+		child = fork();
+		if (child == 0)
+			_exit(start_and_end());
+		process = script_process();
+		assert_int_equal(kill(child, SIGTERM), 0);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+		/* Nobody here waits for it. */
+		while (kill(process, 0) == 0)
+			nanosleep(&pause, NULL);
+	}
 }
 
 static void a_server_that_does_not_start_is_explained(void **state)
 {
 	(void)state;
-	check("exit 127", STATUS_OK, STATUS_CONNECT,
+	check("exit 127", STATUS_CONNECT,
 		"rdma-client: rdma-server is not installed at me@there, or not in its PATH; install "
 		"it there, or name it with --server-path\n");
-	check("exit 255", STATUS_OK, STATUS_CONNECT,
+	check("exit 255", STATUS_CONNECT,
 		"rdma-client: cannot reach me@there by ./rsh -p 22; see above\n");
-	check("echo nonsense; exit 3", STATUS_OK, STATUS_CONNECT,
+	check("echo nonsense; exit 3", STATUS_CONNECT,
 		"rdma-client: rdma-server at me@there has not started (exit status 3 of ./rsh -p "
 		"22); see above\n");
-	check("echo 'rdma-server listens: 7471'; cat", STATUS_OK, STATUS_CONNECT,
-		"rdma-client: me@there has no address on an RDMA device; add one there: ip addr "
-		"add\n");
+	check("echo 'rdma-server listens: 7471'; cat", STATUS_CONNECT,
+		"rdma-client: rdma-server at me@there has no RDMA address; look there: rdma-client "
+		"diagnose\n");
 	script = "./missing -p 22";
-	check(NULL, STATUS_OK, STATUS_FAILED,
+	check(NULL, STATUS_FAILED,
 		"rdma-client: cannot run ./missing -p 22: No such file or directory\n");
 }
 
@@ -140,7 +193,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_server_is_started_and_ended),
-		cmocka_unit_test(its_failure_counts_only_after_a_good_exchange),
+		cmocka_unit_test(its_end_is_its_own),
+		cmocka_unit_test(a_banner_may_have_no_end_of_line),
+		cmocka_unit_test(a_signal_ends_both),
 		cmocka_unit_test(a_server_that_does_not_start_is_explained),
 	};
 

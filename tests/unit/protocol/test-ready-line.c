@@ -14,6 +14,8 @@ static void reads_port_and_addresses(void **state)
 		{"rdma-server listens: 7471 10.0.0.1 fd00::1\n", 7471, "10.0.0.1 fd00::1\n"},
 		{"rdma-server listens: 65535\n", 65535, "\n"},
 		{"rdma-server listens: 1", 1, ""},
+		{"\033]0;title\007rdma-server listens: 7 ::1\r\n", 7, "::1\r\n"},
+		{"rdma-server listens: 7\r\n", 7, "\r\n"},
 	};
 
 	(void)state;
@@ -33,7 +35,7 @@ static void ignores_other_lines(void **state)
 		"rdma-server listens:", "rdma-server listens: \n",
 		"rdma-server listens: 0 10.0.0.1", "rdma-server listens: 65536 10.0.0.1",
 		"rdma-server listens: 123456 10.0.0.1", "rdma-server listens: 7471x 10.0.0.1",
-		"rdma-server listens: -1", " rdma-server listens: 7471 10.0.0.1"};
+		"rdma-server listens: -1", "rdma-server listens:7471 10.0.0.1"};
 	uint16_t port;
 
 	(void)state;

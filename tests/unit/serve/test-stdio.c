@@ -90,6 +90,7 @@ static void announces_port_and_addresses(void **state)
 	(void)state;
 	check_line("", "rdma-server listens: 7471\n");
 	check_line("10.0.0.1 (rxe0, eth0)", "rdma-server listens: 7471 10.0.0.1\n");
+	check_line("10.0.0.1 (rxe0, eth0), 192.168", "rdma-server listens: 7471 10.0.0.1\n");
 	check_line("10.0.0.1 (mlx5_0, eth2), fd00::1 (rxe0, eth0.5)",
 		"rdma-server listens: 7471 10.0.0.1 fd00::1\n");
 }
