@@ -223,6 +223,7 @@ static uint64_t share(uint64_t last)
 		.slots = 1,
 		.size = TEST_ATOMIC_SIZE};
 	const struct output output = {.quiet = true};
+	struct histogram latency;
 	struct measured measured;
 
 	memcpy(fetched, tickets, sizeof(tickets));
@@ -230,7 +231,7 @@ static uint64_t share(uint64_t last)
 	locality_fixture_start();
 	test_threads_init(&threads, &options, &output, "a server", 1, 4096);
 	threads.counter = 7;
-	assert_int_equal(test_threads_run(&threads, &parameters, &measured, NULL), 0);
+	assert_int_equal(test_threads_run(&threads, &parameters, &measured, &latency), 0);
 	locality_fixture_stop();
 	return measured.ours.wrong;
 }
