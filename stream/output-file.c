@@ -184,11 +184,12 @@ static int open_hidden(struct output_file *file, char *why)
 		return refuse(file, opened, "", why);
 	}
 	file->file = opened;
+	/* Known first: what another transfer has left stays if this one cannot begin. */
+	size = cut_gaps(opened, size);
+	file->size = (off_t)size;
 	error = open_direct(file, why);
 	if (error)
 		return error;
-	size = cut_gaps(opened, size);
-	file->size = (off_t)size;
 	if (file->storage > size)
 		error = storage_check(file->directory, file->storage - size, hint);
 	if (error)
