@@ -7,9 +7,9 @@
 
 static const char client_text[] =
 	"\n'rdma-client COMMAND --help' lists the options of a command, and 'rdma-client\n"
-	"--version' prints the version. First start rdma-server on the other host: see\n"
-	"'rdma-server --help'. 'write', 'read' and 'send' send --input to the server, and\n"
-	"receive --output from it. 'write FILE... HOST:' also sends files.\n"
+	"--version' prints the version. Except for 'copy', first start rdma-server on the\n"
+	"other host: see 'rdma-server --help'. 'write', 'read' and 'send' send --input to\n"
+	"it, and receive --output from it. 'write FILE... HOST:' also sends files.\n"
 	"\nExamples:\n"
 	"  rdma-server --output ./                       (on host 192.0.2.1)\n"
 	"  rdma-client write *.jpg 192.0.2.1:\n"
