@@ -24,7 +24,8 @@ on_terminal() {
 }
 
 # Replaces what differs each time, so that only the words and the order of the lines remain; the progress is
-# erased. A number with its unit is N and one unit, so that the width is no matter. ADDRESS: of this host.
+# erased. A number with its unit is N and one unit, so that the width is no matter; nothing has a rate if it
+# took less than a millisecond. ADDRESS: of this host.
 # Other IPv4 addresses must not look like numbers.
 mask() {
 	sed -E 's/\r*$//; s/.*\x1b\[K//' | sed -E "
@@ -42,6 +43,7 @@ mask() {
 		s/poll (spin|event)/poll METHOD/
 		s/[0-9.]+ (ms|s|us)\b/N s/g
 		s/[0-9.]+ [kMG]?B\/s/N MB\/s/g
+		s/( by [A-Z]+ in N s), (verified|incomplete)/\1, N MB\/s, \2/
 		/^size/!s/ +[0-9]+\.[0-9]+/ N/g
 		s/(from|to) N from/\1 N from/
 		s/([0-9])@/\1./g"
