@@ -27,9 +27,10 @@
 #define STATUS_NOT_FOUND 127
 #define STATUS_OF_SSH    255
 
-/* How long the server may take to end, and interval between checks whether it has. */
+/* How long the server may take to end, interval between checks, and reads at each of them. */
 #define END_MS       10000
 #define END_CHECK_NS 20000000
+#define DRAIN_MAX    256
 
 /* Bytes of a line, and lines of these, before the server has told where it listens. */
 #define LINE_SIZE 8192
@@ -137,12 +138,13 @@ static void watch_signals(pid_t process)
 	pthread_sigmask(SIG_UNBLOCK, &handled, NULL);
 }
 
-/* Reads what the process still prints, without waiting. */
+/* Reads what the process still prints, but does not wait, nor read without end. */
 static void drain(const struct far_side *side)
 {
 	char ignored[4096];
 
-	while (read(fileno(side->lines), ignored, sizeof(ignored)) > 0)
+	for (int i = 0; i < DRAIN_MAX && read(fileno(side->lines), ignored, sizeof(ignored)) > 0;
+		i++)
 		;
 }
 
