@@ -631,9 +631,10 @@ static enum options_result check_exchange(struct options *options)
 			options, "--dry-run cannot be combined with a pipe: it would be read");
 	if (options->dry_run && options->json)
 		return options_wrong(options, "--dry-run and --json are mutually exclusive");
-	if (options->excluded_count > 0 && !options->input)
+	/* Of what another host sends to a copy, its server knows. */
+	if (options->excluded_count > 0 && !options->copy.pulls && !options->input)
 		return options_wrong(options, "--exclude needs --input");
-	if (options->excluded_count > 0 && !options_send_tree(options))
+	if (options->excluded_count > 0 && !options->copy.pulls && !options_send_tree(options))
 		return options_wrong(
 			options, "--exclude cannot be combined with a single file to send");
 	if (options->message && options->input)
@@ -827,9 +828,6 @@ static bool is_special(const char *path)
 /* Rejects what cannot be copied. What concerns the files at the other host, its server checks. */
 static enum options_result check_copy(struct options *options)
 {
-	unsigned int excluded = options->excluded_count;
-	enum options_result result;
-
 	if (!options->mode)
 		options->mode = mode_by_name("write");
 	for (unsigned int i = 0; i < options->input_count; i++)
@@ -840,17 +838,12 @@ static enum options_result check_copy(struct options *options)
 	if (is_stream(options->output))
 		return options_wrong(options, "DESTINATION must be a file or a directory, not '%s'",
 			options->output);
-	if (!options->copy.pulls)
-		return check_exchange(options);
-	if (options->dry_run)
+	if (options->copy.pulls && options->dry_run)
 		return options_wrong(options,
 			"--dry-run lists what this host would send, and cannot be combined "
 			"with a SOURCE at another host");
-	options->force = true;
-	options->excluded_count = 0;
-	result = check_exchange(options);
-	options->excluded_count = excluded;
-	return result;
+	options->force = options->copy.pulls;
+	return check_exchange(options);
 }
 
 /* True if the option with this name is on the command line. */

@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/spawn.h"
 #include "copy/far-command.h"
 #include "copy/far-side.h"
 #include "copy/reach.h"
@@ -19,9 +18,6 @@
 
 #define RSH_DEFAULT   "ssh"
 #define RSH_WORDS_MAX 32
-
-/* Bytes of the secret, each of them two hexadecimal digits. */
-#define SECRET_BYTES 32
 
 /* Exit statuses of a shell that finds no such program, and of ssh(1) itself. */
 #define STATUS_NOT_FOUND 127
@@ -41,41 +37,6 @@ static const char *rsh_of(const struct options *options)
 	const char *rsh = options->copy.rsh ? options->copy.rsh : getenv("RDMA_RSH");
 
 	return rsh && rsh[strspn(rsh, " ")] ? rsh : RSH_DEFAULT;
-}
-
-/* Makes a secret. Returns the line, or NULL with the reason in errno. */
-static const char *make_secret(struct far_side *side, char line[2 * SECRET_BYTES + 2])
-{
-	uint8_t bytes[SECRET_BYTES];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return NULL;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(line + 2 * i, 3, "%02x", bytes[i]);
-	side->secret = secret_keep(line, side->secret_path);
-	if (side->secret < 0) {
-		errno = -side->secret;
-		return NULL;
-	}
-	strcat(line, "\n");
-	return line;
-}
-
-/* Runs the words with these descriptors as standard input and output. Returns 0 or an errno. */
-static int spawn(pid_t *process, char *const words[], int input, int output)
-{
-	posix_spawn_file_actions_t actions;
-	int error = posix_spawn_file_actions_init(&actions);
-
-	if (error)
-		return error;
-	error = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	if (!error)
-		error = posix_spawnp(process, words[0], &actions, NULL, words, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return error;
 }
 
 /* Runs --rsh with the command. Returns 0 or an errno. */
@@ -98,7 +59,7 @@ static int run(struct far_side *side, const struct options *options, char *rsh, 
 		close(to[1]);
 		return error;
 	}
-	error = spawn(&side->process, words, to[0], from[1]);
+	error = spawn_program(&side->process, words, to[0], from[1], true);
 	close(to[0]);
 	close(from[1]);
 	side->input = to[1];
@@ -233,19 +194,22 @@ static enum exit_status find_server(
 /* Starts the process and gives it the secret. Returns 0 or an errno. */
 static int start(struct far_side *side, const struct options *options)
 {
-	char secret[2 * SECRET_BYTES + 2], *rsh = strdup(rsh_of(options));
+	char secret[SECRET_TEXT_SIZE], *rsh = strdup(rsh_of(options));
 	char *command = far_command_of(options);
 	int error = rsh && command ? 0 : ENOMEM;
 
-	if (!error && !make_secret(side, secret))
-		error = errno;
+	secret_make(secret);
+	if (!error)
+		side->secret = secret_keep(secret, side->secret_path);
+	if (!error && side->secret < 0)
+		error = -side->secret;
 	if (!error)
 		error = run(side, options, rsh, command);
 	if (!error) {
 		watch_signals(side->process);
 		/* If it has ended already, its output says so. */
 		signal(SIGPIPE, SIG_IGN);
-		if (write(side->input, secret, strlen(secret)) < 0 && errno != EPIPE)
+		if (dprintf(side->input, "%s\n", secret) < 0 && errno != EPIPE)
 			error = errno;
 	}
 	secret_forget(secret, sizeof(secret));

@@ -47,8 +47,10 @@ static void print_entry(void *user, const struct tree_listed *listed)
 	output_result(listing->output, NULL, line);
 }
 
-static void print_sum(const struct listing *listing, uint64_t skipped, uint64_t unreadable)
+static void print_sum(struct listing *listing)
 {
+	uint64_t skipped = omitted_count(&listing->skipped);
+	uint64_t unreadable = omitted_count(&listing->unreadable);
 	char files[UNITS_TEXT], bytes[UNITS_TEXT], left_out[UNITS_TEXT], line[256];
 
 	snprintf(line, sizeof(line), "would send %s file%s, %s",
@@ -89,21 +91,20 @@ enum exit_status dry_run(const struct dry_run_inputs *inputs, const struct outpu
 {
 	struct listing listing = {.output = output};
 	char why[WORKER_WHY_SIZE];
-	uint64_t skipped, unreadable;
+	bool complete;
 	int error;
 
 	omitted_start(&listing.skipped);
 	omitted_start(&listing.unreadable);
 	error = list_inputs(inputs, &listing, why);
-	skipped = omitted_count(&listing.skipped);
-	unreadable = omitted_count(&listing.unreadable);
+	complete = !error && omitted_count(&listing.unreadable) == 0;
 	report_omitted(output, &listing.skipped);
 	report_omitted(output, &listing.unreadable);
 	if (error)
 		output_error(output, "%s", why);
 	else
-		print_sum(&listing, skipped, unreadable);
+		print_sum(&listing);
 	omitted_end(&listing.skipped);
 	omitted_end(&listing.unreadable);
-	return error || unreadable ? STATUS_FAILED : STATUS_OK;
+	return complete ? STATUS_OK : STATUS_FAILED;
 }

@@ -242,11 +242,12 @@ static int read_facts(struct measurement *measurement)
 static void choose_counter(struct measurement *measurement)
 {
 	const struct options *options = measurement->options;
-	bool shares = support_shares_counters(measurement);
+	bool shares;
 
 	if (options->measure.threads == 1 || !options->measure.verify ||
 		!options->operation->atomic)
 		return;
+	shares = support_shares_counters(measurement);
 	if (shares)
 		getrandom(&measurement->threads.counter, sizeof(measurement->threads.counter), 0);
 	output_detail(&measurement->output,

@@ -7,13 +7,13 @@
 #include <json-c/json.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/spawn.h"
 #include "measure/plot.h"
 #include "measure/screen.h"
 #include "measure/table.h"
@@ -56,27 +56,6 @@ static void clean(struct plot *plot)
 	plot->hidden = NULL;
 }
 
-/* Starts gnuplot with these descriptors and the default signals. Returns 0 or an errno. */
-static int spawn(pid_t *child, int input, int output)
-{
-	static char *const arguments[] = {(char *)"gnuplot", (char *)"-d", NULL};
-	posix_spawn_file_actions_t actions;
-	int error = posix_spawn_file_actions_init(&actions);
-
-	if (error)
-		return error;
-	error = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_addopen(
-			&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	if (!error)
-		error = posix_spawnp(child, arguments[0], &actions, NULL, arguments, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return error;
-}
-
 /* Creates the hidden file. Returns its descriptor, or -1 with errno set. */
 static int create_hidden(struct plot *plot)
 {
@@ -117,6 +96,7 @@ static int cannot_draw(struct failure *failure, enum phase phase, const struct p
 
 int plot_begin(struct plot *plot, const char *file, struct failure *failure)
 {
+	static char *const gnuplot[] = {(char *)"gnuplot", (char *)"-d", NULL};
 	int picture, ends[2], error;
 
 	*plot = (struct plot){.file = file};
@@ -126,7 +106,7 @@ int plot_begin(struct plot *plot, const char *file, struct failure *failure)
 	if (pipe2(ends, O_CLOEXEC)) {
 		error = errno;
 	} else {
-		error = spawn(&plot->gnuplot, ends[0], picture);
+		error = spawn_program(&plot->gnuplot, gnuplot, ends[0], picture, false);
 		close(ends[0]);
 		plot->commands = error ? NULL : fdopen(ends[1], "w");
 		if (!plot->commands)

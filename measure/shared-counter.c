@@ -8,23 +8,23 @@
 #include "protocol/test-operation.h"
 
 struct shared_counter {
-	LIST_ENTRY(shared_counter) next;
+	TAILQ_ENTRY(shared_counter) next;
 	uint64_t number;
 	unsigned int shares;
 	struct region memory;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and its counters */
-static LIST_HEAD(, shared_counter) counters = LIST_HEAD_INITIALIZER(counters);
+static TAILQ_HEAD(, shared_counter) counters = TAILQ_HEAD_INITIALIZER(counters);
 
 /* The counter with this number, or NULL. */
 static struct shared_counter *find(uint64_t number)
 {
 	struct shared_counter *counter;
 
-	LIST_FOREACH(counter, &counters, next)
-	if (counter->number == number)
-		break;
+	TAILQ_FOREACH (counter, &counters, next)
+		if (counter->number == number)
+			break;
 	return counter;
 }
 
@@ -43,7 +43,7 @@ static struct shared_counter *make(
 		free(counter);
 		return NULL;
 	}
-	LIST_INSERT_HEAD(&counters, counter, next);
+	TAILQ_INSERT_TAIL(&counters, counter, next);
 	return counter;
 }
 
@@ -93,7 +93,7 @@ void counter_share_leave(struct counter_share *share)
 	*share = (struct counter_share){0};
 	pthread_mutex_lock(&lock);
 	if (--counter->shares == 0) {
-		LIST_REMOVE(counter, next);
+		TAILQ_REMOVE(&counters, counter, next);
 		region_free(&counter->memory);
 		free(counter);
 	}

@@ -1,8 +1,8 @@
 /*
  * A counter that several sessions of a server offer to their clients, so that the tickets which
  * these take can be counted together (measure/atomics.h). A client chooses a random number for it,
- * which it names in each of its sessions; nobody else can guess it. The counter exists as long as a
- * session offers it. A session registers it for its own queue pairs alone.
+ * which it names in each of its sessions; no other client can guess it. The counter exists as long
+ * as a session offers it. A session registers it for its own queue pairs alone.
  *
  * Any number of threads may call these functions, each for its own session.
  */

@@ -131,6 +131,15 @@ int secret_load(struct secret **result, const char *path, char why[SECRET_WHY_SI
 	return 0;
 }
 
+void secret_make(char text[SECRET_TEXT_SIZE])
+{
+	uint8_t bytes[SECRET_TEXT_SIZE / 2];
+
+	randombytes_buf(bytes, sizeof(bytes));
+	sodium_bin2hex(text, SECRET_TEXT_SIZE, bytes, sizeof(bytes));
+	sodium_memzero(bytes, sizeof(bytes));
+}
+
 int secret_keep(const char *text, char path[SECRET_PATH_SIZE])
 {
 	int file = memfd_create("secret", MFD_CLOEXEC);

@@ -41,6 +41,11 @@ struct secret {
  */
 int secret_load(struct secret **secret, const char *path, char why[SECRET_WHY_SIZE]);
 
+/* Makes a random secret of 64 hexadecimal digits. Any thread. */
+#define SECRET_TEXT_SIZE 65
+
+void secret_make(char text[SECRET_TEXT_SIZE]);
+
 /* Size of the path of secret_keep(). */
 #define SECRET_PATH_SIZE 40
 

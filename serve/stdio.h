@@ -2,8 +2,8 @@
  * A server that another program has started, usually at another host through ssh(1), and that
  * serves one client: --stdio. The secret is the first line of standard input. Once the server
  * listens, it prints one line to standard output, with its port and the addresses of its RDMA
- * devices: protocol/ready-line.h. When standard input ends, so does the server, as after a signal:
- * nobody is left who could connect. Main thread.
+ * devices: protocol/ready-line.h. When standard input ends, the program that started it is gone,
+ * and the server ends as after a signal. Main thread.
  */
 #ifndef SERVE_STDIO_H
 #define SERVE_STDIO_H

@@ -13,7 +13,6 @@ setup() {
 		#!/bin/sh
 		# Words before the host are options of --rsh.
 		while [ "\$1" != there ] && [ "\$1" != me@there ]; do shift; done
-		echo "\$1 \$PPID \$\$" >>"$DIR/calls"
 		shift
 		echo "Welcome to a host with a banner"
 		echo "rdma-server listens: to no one"

@@ -150,7 +150,7 @@ static void a_signal_ends_both(void **state)
 		assert_int_equal(kill(child, SIGTERM), 0);
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-		/* Nobody here waits for it. */
+		/* It is not a child of this process. */
 		while (kill(process, 0) == 0)
 			nanosleep(&pause, NULL);
 	}

@@ -342,8 +342,6 @@ static void tickets_have_a_counter(void **state)
 		parameters.verify = cases[i].verify;
 		parameters.size = TEST_ATOMIC_SIZE;
 		parameters.slots = parameters.depth = cases[i].depth;
-		parameters.gathers = 0;
-		parameters.inline_below = parameters.signal_every = 0;
 		for (unsigned int named = 0; named < 2; named++) {
 			parameters.counter = named ? UINT64_C(0x8877665544332211) : 0;
 			test_parameters_encode(&parameters, bytes);
