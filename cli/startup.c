@@ -1,5 +1,6 @@
 /* The first steps of both programs: see cli/startup.h. It owns nothing. */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/version.h"
 #include "cli/help.h"
@@ -11,6 +12,20 @@ static void print_help(const struct options *options)
 		help_print_client(stdout);
 	else
 		help_print_command(stdout, &cli_commands[options->command]);
+}
+
+/*
+ * Allows as many descriptors as an administrator does: the usual soft limit is meant for programs
+ * that use select(2). getrlimit(2).
+ */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit); /* may fail: then the limit stays */
 }
 
 /* Reports a usage error. Unless the error includes advice, also names the command's --help. */
@@ -31,6 +46,7 @@ bool startup_options(struct options *options, enum program program, int argc, ch
 	const struct output *output, enum exit_status *status)
 {
 	*status = STATUS_OK;
+	raise_descriptor_limit();
 	switch (parse_command_line(options, program, argc, argv)) {
 	case OPTIONS_HELP:
 		print_help(options);

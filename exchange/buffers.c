@@ -17,9 +17,17 @@
 
 #include "base/guard-pages.h"
 #include "exchange/internal.h"
+#include "stream/direct.h"
 
 #define DEPTH_MIN 16
 #define DEPTH_MAX 64
+
+/*
+ * From this size of a file on, bytes, several threads read or write it: as many as have this many
+ * processors.
+ */
+#define WORKERS_FILE_SIZE     (UINT64_C(64) << 20)
+#define PROCESSORS_PER_WORKER 4
 
 /* The round trip of a fast link, in microseconds, and the largest buffer without --buffer. */
 #define ROUND_TRIP_US 100
@@ -189,6 +197,28 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 	limits->receives = limits->depth + MESSAGES;
 	if (posted)
 		choose_slots(limits);
+	/* Then all laps of the ring have blocks that a disk can read directly. */
+	if (settings->direct && limits->chunk > DIRECT_BLOCK)
+		limits->chunk -= limits->chunk % DIRECT_BLOCK;
+}
+
+unsigned int workers_choose(const struct exchange_settings *settings, const struct device *device,
+	uint64_t size, bool tree)
+{
+	const cpu_set_t *ours = locality_processors(&device->locality);
+	cpu_set_t all;
+	int count;
+
+	if (settings->workers)
+		return settings->workers;
+	if (device->traits->software)
+		return 1;
+	if (!tree && (size == STREAM_SIZE_UNKNOWN || size < WORKERS_FILE_SIZE))
+		return 1;
+	if (!ours && sched_getaffinity(0, sizeof(all), &all))
+		return 1;
+	count = CPU_COUNT(ours ? ours : &all) / PROCESSORS_PER_WORKER;
+	return clamp(count > 0 ? (uint64_t)count : 0, 1, WORKERS_MOST);
 }
 
 /*

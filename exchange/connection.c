@@ -20,13 +20,6 @@
 #include "verbs/cm.h"
 #include "verbs/resource-limit.h"
 
-/*
- * From this size of a file on, bytes, several threads read or write it: as many as have this many
- * processors.
- */
-#define WORKERS_FILE_SIZE     (UINT64_C(64) << 20)
-#define PROCESSORS_PER_WORKER 4
-
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
 #define RNR_TIMER 12
 
@@ -172,29 +165,6 @@ static int make_rings(struct connection *connection, struct failure *failure)
 /* For a greeting, which is shown instead of stored. */
 static const struct output_file_options no_output_file;
 
-/*
- * The number of threads that read or write a file of this size, or a tree. Software devices need
- * the processors themselves, and a small file is there before the threads are. The size of a tree
- * is unknown, but its files may be many.
- */
-static unsigned int workers(const struct connection *connection, uint64_t size, bool tree)
-{
-	const cpu_set_t *ours = locality_processors(&connection->device->locality);
-	cpu_set_t all;
-	int count;
-
-	if (connection->settings->workers)
-		return connection->settings->workers;
-	if (connection->device->traits->software)
-		return 1;
-	if (!tree && (size == STREAM_SIZE_UNKNOWN || size < WORKERS_FILE_SIZE))
-		return 1;
-	if (!ours && sched_getaffinity(0, sizeof(all), &all))
-		return 1;
-	count = CPU_COUNT(ours ? ours : &all) / PROCESSORS_PER_WORKER;
-	return count < 1 ? 1 : count > WORKERS_MOST ? WORKERS_MOST : (unsigned int)count;
-}
-
 /* Starts the threads that access files. They wait until the peer is ready. */
 static int start_workers(struct connection *connection, struct failure *failure)
 {
@@ -215,13 +185,15 @@ static int start_workers(struct connection *connection, struct failure *failure)
 	if (!error)
 		error = sink_start(connection->sink, in,
 			flow_chunk(chunk, in->size, connection->theirs.size),
-			workers(connection, connection->theirs.size,
+			workers_choose(connection->settings, connection->device,
+				connection->theirs.size,
 				connection->theirs.flags & HELLO_SENDS_TREE),
 			&connection->sink_listener);
 	if (!error)
 		error = source_start(connection->source, out,
 			flow_chunk(chunk, out->size, source_size(connection->source)),
-			workers(connection, source_size(connection->source),
+			workers_choose(connection->settings, connection->device,
+				source_size(connection->source),
 				connection->settings->plans & HELLO_SENDS_TREE),
 			&connection->source_listener);
 	if (!error) {

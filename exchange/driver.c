@@ -756,7 +756,7 @@ static void show_pace(const struct connection *connection, const char *what,
 		return;
 	output_detail(connection->settings->output,
 		"%s: %s: %s; workers: %u, blocks of %s bytes, a ring of %s", connection->peer, what,
-		text, pace->workers, units_format_count(chunk, connection->limits.chunk),
+		text, pace->workers, units_format_count(chunk, pace->block),
 		units_format_count(size, ring->size));
 }
 

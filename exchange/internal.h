@@ -232,6 +232,14 @@ void queue_limits_choose(struct queue_limits *limits, const struct exchange_sett
 	bool test_data);
 
 /*
+ * Chooses how many threads read or write a file of this size, or a tree. Software devices need the
+ * processors themselves, and a small file is there before the threads are. The size of a tree is
+ * unknown, but its files may be many. Main thread.
+ */
+unsigned int workers_choose(const struct exchange_settings *settings, const struct device *device,
+	uint64_t size, bool tree);
+
+/*
  * Returns the size of the ring for a stream of this size when the other stream has size `other`:
  * half of the memory that --buffer and the locked-memory limit allow, plus any that the other
  * stream does not need; at most --depth chunks, and a whole number of chunks, so that none is split

@@ -47,8 +47,7 @@ static double rate_of(const struct report *report, const struct report_stream *s
 }
 
 /* What limits one end of a stream: pace.h. NULL if no thread reads or writes it. */
-static struct json_object *pace_json(
-	const struct report *report, const struct report_stream *stream)
+static struct json_object *pace_json(const struct report_stream *stream)
 {
 	struct json_object *object;
 	double shares[PACE_PARTS];
@@ -57,7 +56,7 @@ static struct json_object *pace_json(
 		return NULL;
 	object = json_object_new_object();
 	document_add_number(object, "workers", stream->pace->workers);
-	document_add_number(object, "block", report->block);
+	document_add_number(object, "block", stream->pace->block);
 	document_add_number(object, "ring", stream->ring);
 	document_add_decimal(object, "file", shares[PACE_FILE], 3);
 	document_add_decimal(object, "digest", shares[PACE_DIGEST], 3);
@@ -85,7 +84,7 @@ static struct json_object *stream_json(
 	document_add_number_if(
 		object, "unreadable", stream->unreadable, omitted_count(stream->unreadable));
 	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
-	pace = pace_json(report, stream);
+	pace = pace_json(stream);
 	if (pace)
 		document_add(object, "pace", pace);
 	else
@@ -541,7 +540,6 @@ void connection_report(struct connection *connection, const struct failure *outc
 		.secret = connection->handshake.secret,
 		.seconds = seconds(connection),
 		.chunk = out->chunk > in->chunk ? out->chunk : in->chunk,
-		.block = connection->limits.chunk,
 		.depth = connection->limits.depth,
 		.tuning = &tuning,
 		.memory = settings->active ? NULL : &memory,

@@ -49,7 +49,6 @@ struct report {
 	bool secret;                        /* both sides hold a secret, which keys the digests */
 	double seconds;                     /* duration of the streams, with these checks */
 	uint32_t chunk;                     /* maximum bytes of one operation */
-	uint32_t block;                     /* maximum bytes of one read or write of a file */
 	uint32_t depth;                     /* maximum chunks in flight */
 	const struct tuning *tuning;        /* NULL: there was no connection */
 	const struct memory_budget *memory; /* of a server; NULL for a client */

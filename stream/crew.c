@@ -20,11 +20,11 @@ static void *run(void *argument)
 	return NULL;
 }
 
-void crew_run(unsigned int count, const char *name,
+unsigned int crew_run(unsigned int count, const char *name,
 	void (*work)(void *argument, unsigned int number), void *argument)
 {
 	struct member members[CREW_MAX];
-	unsigned int started = 1;
+	unsigned int started = 1, joined;
 
 	for (; started < count && started < CREW_MAX; started++) {
 		members[started] =
@@ -34,6 +34,7 @@ void crew_run(unsigned int count, const char *name,
 		pthread_setname_np(members[started].thread, name);
 	}
 	work(argument, 0);
-	while (started-- > 1)
-		pthread_join(members[started].thread, NULL);
+	for (joined = 1; joined < started; joined++)
+		pthread_join(members[joined].thread, NULL);
+	return started;
 }

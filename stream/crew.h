@@ -11,9 +11,10 @@
  * Calls work(argument, number) for each number from 0 to count - 1, 0 on the calling thread and
  * each other one on a thread with this name (at most 15 bytes) on the same processors, and
  * returns when all calls have returned. If the system has no more threads, the crew is smaller:
- * the members must share the work, not divide it by number. Any thread. pthread_create(3).
+ * the members must share the work, not divide it by number. Returns the size of the crew. Any
+ * thread. pthread_create(3).
  */
-void crew_run(unsigned int count, const char *name,
+unsigned int crew_run(unsigned int count, const char *name,
 	void (*work)(void *argument, unsigned int number), void *argument);
 
 #endif

@@ -43,13 +43,21 @@ static size_t next_part(const void *bytes, size_t size, off_t offset, bool *dire
 	return *directly ? size - size % DIRECT_BLOCK : size;
 }
 
+/* A file system may let a file be opened directly, and refuse its first block. */
+static ssize_t explain(ssize_t moved, bool directly)
+{
+	if (moved < 0 && directly && errno == EINVAL)
+		errno = EOPNOTSUPP;
+	return moved;
+}
+
 ssize_t direct_read(int direct, int file, void *bytes, size_t size, off_t offset)
 {
 	bool directly = false;
 
 	if (direct)
 		size = next_part(bytes, size, offset, &directly);
-	return pread(directly ? direct : file, bytes, size, offset);
+	return explain(pread(directly ? direct : file, bytes, size, offset), directly);
 }
 
 ssize_t direct_write(int direct, int file, const void *bytes, size_t size, off_t offset)
@@ -58,5 +66,5 @@ ssize_t direct_write(int direct, int file, const void *bytes, size_t size, off_t
 
 	if (direct)
 		size = next_part(bytes, size, offset, &directly);
-	return pwrite(directly ? direct : file, bytes, size, offset);
+	return explain(pwrite(directly ? direct : file, bytes, size, offset), directly);
 }

@@ -29,7 +29,8 @@ bool direct_fits(const void *address, off_t offset);
 
 /*
  * Like pread(2) and pwrite(2): they may read or write less. `direct` is a descriptor of
- * direct_open(), or 0 for none; `file` is another one of the same file.
+ * direct_open(), or 0 for none; `file` is another one of the same file. EOPNOTSUPP: the file system
+ * refuses direct access after all.
  */
 ssize_t direct_read(int direct, int file, void *bytes, size_t size, off_t offset);
 ssize_t direct_write(int direct, int file, const void *bytes, size_t size, off_t offset);

@@ -528,8 +528,10 @@ void output_file_write_back(const struct output_file *file, uint64_t position, s
 
 int output_file_refuse(struct output_file *file, int error, char why[OUTPUT_FILE_WHY_SIZE])
 {
+	bool direct = error == -EOPNOTSUPP && file->direct;
+
 	file->error = error;
-	return refuse(file, error, "", why);
+	return refuse(file, error, direct ? " (" DIRECT_REFUSED ")" : "", why);
 }
 
 static int sync_descriptor(int descriptor)

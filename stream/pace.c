@@ -13,12 +13,19 @@ uint64_t pace_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint64_t pace_add(struct pace *pace, enum pace_part part, uint64_t since)
+void pace_start(struct pace *pace, unsigned int workers, size_t block)
 {
-	uint64_t now = pace_now();
+	pace->workers = workers;
+	pace->block = block;
+	pace->until = pace_now();
+}
 
-	pace->spent[part] += now - since;
-	return now;
+void pace_until(struct pace *pace, enum pace_part part, uint64_t then)
+{
+	if (then <= pace->until)
+		return;
+	pace->spent[part] += then - pace->until;
+	pace->until = then;
 }
 
 int pace_shares(const struct pace *pace, double shares[PACE_PARTS])

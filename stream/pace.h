@@ -1,7 +1,9 @@
 /*
- * What the threads of a source or a sink spend their time on: the file, the digest, or waiting for
- * the link, which fills or empties the other end of the ring. So it shows which of them limits the
- * rate. Any thread; the numbers are exact once the threads have ended.
+ * What a stream waited for at one end: its file, the digest, or the link, which fills or empties
+ * the other side of the ring. Several threads work on several blocks at a time, but only the first
+ * block that is not done holds up the stream, so only its time counts, from the moment at which
+ * the block before it was done. The parts therefore add up to the time that has passed, and the
+ * largest one limits the rate.
  */
 #ifndef STREAM_PACE_H
 #define STREAM_PACE_H
@@ -11,16 +13,22 @@
 
 enum pace_part { PACE_FILE, PACE_DIGEST, PACE_LINK, PACE_PARTS };
 
+/* Changed by one thread at a time, the one whose block is the first; any thread may read. */
 struct pace {
-	unsigned int workers;               /* threads; set before they start */
-	_Atomic uint64_t spent[PACE_PARTS]; /* nanoseconds of all threads together */
+	_Atomic unsigned int workers;       /* threads */
+	size_t block;                       /* bytes read or written at a time */
+	uint64_t until;                     /* up to which the time was counted */
+	_Atomic uint64_t spent[PACE_PARTS]; /* nanoseconds */
 };
 
-/* The current time, for pace_add(). */
+/* The current time, for pace_until(). */
 uint64_t pace_now(void);
 
-/* Adds the time since then to a part. Returns the current time. */
-uint64_t pace_add(struct pace *pace, enum pace_part part, uint64_t since);
+/* Counts from now on. */
+void pace_start(struct pace *pace, unsigned int workers, size_t block);
+
+/* Counts the time from the last call until then, if that is later, as spent on this part. */
+void pace_until(struct pace *pace, enum pace_part part, uint64_t then);
 
 /* Stores the share of each part, from 0 to 1. Returns 0, or -1 if no time was spent. */
 int pace_shares(const struct pace *pace, double shares[PACE_PARTS]);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/memory-budget.h"
 #include "stream/crew.h"
 #include "stream/direct.h"
 #include "stream/file-name.h"
@@ -56,6 +57,7 @@ struct sink {
 	struct digester *unused; /* the digester without the data that is already here, or NULL */
 	uint8_t *copies;         /* for each worker, if keyed or direct */
 	size_t copy_size;        /* bytes of data that fit into one */
+	uint64_t copies_memory;  /* bytes taken from the memory budget for all of them */
 	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
 	pthread_mutex_t
 		taking; /* of workers: for the next member and, without a key, the digester */
@@ -103,6 +105,7 @@ void sink_close(struct sink *sink)
 	digester_free(sink->digester);
 	digester_free(sink->unused);
 	free(sink->copies);
+	memory_budget_return(sink->copies_memory, sink->copies_memory);
 	pthread_mutex_destroy(&sink->taking);
 	free(sink);
 }
@@ -121,11 +124,15 @@ static const uint8_t *keep_text(struct sink *sink, const struct span *span)
 	return span->size <= space ? sink->text + sink->size : span->start;
 }
 
-/* Data taken from the ring: where it belongs in the stream, and its bytes. */
+/*
+ * Data taken from the ring: where it belongs in the stream, its bytes, and when it was there,
+ * digested or copied, and written.
+ */
 struct taken {
 	uint64_t position;
 	const uint8_t *bytes;
 	size_t size;
+	uint64_t arrived, digested, written;
 };
 
 /*
@@ -136,17 +143,16 @@ static enum ring_wait take(struct sink *sink, size_t most, struct taken *taken)
 {
 	enum ring_wait wait;
 	struct span span;
-	uint64_t since;
 
 	pthread_mutex_lock(&sink->taking);
-	since = pace_now();
 	wait = ring_await_data_at(sink->ring, sink->size, most, &span);
-	since = pace_add(&sink->pace, PACE_LINK, since);
 	if (wait == RING_READY) {
-		*taken = (struct taken){sink->size, keep_text(sink, &span), span.size};
+		*taken = (struct taken){.position = sink->size,
+			.bytes = keep_text(sink, &span),
+			.size = span.size,
+			.arrived = pace_now()};
 		if (!sink->has_key)
 			digester_add(sink->digester, taken->bytes, taken->size);
-		pace_add(&sink->pace, PACE_DIGEST, since);
 		sink->size += taken->size;
 	}
 	pthread_mutex_unlock(&sink->taking);
@@ -170,16 +176,41 @@ static void copy_data(
 			taken->size, part);
 }
 
-/* Finishes data in its turn: everything in front of it is. Returns 0 or -errno of the output. */
-static int finish_data(struct sink *sink, const struct taken *taken, bool written, int error)
+/*
+ * Finishes data in its turn: everything in front of it is. With `written`, it is in the file,
+ * unless there was an error. Returns 0 or -errno of the output.
+ */
+static int finish_data(struct sink *sink, const struct taken *taken, bool written, int error,
+	struct digest_part *part)
 {
+	struct pace *pace = &sink->pace;
+
+	pace_until(pace, PACE_LINK, taken->arrived);
+	pace_until(pace, PACE_DIGEST, taken->digested);
+	pace_until(pace, PACE_FILE, taken->written);
+	if (sink->has_key)
+		digester_add_prepared(sink->digester, taken->bytes, taken->size, part);
+	pace_until(pace, PACE_DIGEST, pace_now());
 	if (error)
 		return output_file_refuse(sink->file, error, sink->why);
 	if (written)
 		output_file_advance(sink->file, taken->size);
 	else if (sink->file)
-		return output_file_write(sink->file, taken->bytes, taken->size, sink->why);
-	return 0;
+		error = output_file_write(sink->file, taken->bytes, taken->size, sink->why);
+	pace_until(pace, PACE_FILE, pace_now());
+	return error;
+}
+
+/* Ends all workers. Nobody waits for the other writes of blocks, which may hang. */
+static void fail(struct sink *sink, bool blocks)
+{
+	const struct worker_listener *listener = sink->worker.listener;
+
+	ring_stop(sink->ring);
+	if (blocks) {
+		sink->state = SINK_FAILED;
+		listener->moved(listener->about);
+	}
 }
 
 /*
@@ -195,29 +226,21 @@ static void write_blocks(void *argument, unsigned int number)
 	bool blocks = sink->file && output_file_takes_blocks(sink->file);
 	struct digest_part part = {0};
 	struct taken taken;
-	uint64_t since;
 	int error = 0;
 
 	while (take(sink, most, &taken) == RING_READY) {
-		since = pace_now();
 		if (copy)
 			copy_data(sink, &taken, copy, &part);
-		since = pace_add(&sink->pace, PACE_DIGEST, since);
+		taken.digested = pace_now();
 		if (blocks)
 			error = output_file_write_at(
 				sink->file, taken.bytes, taken.size, sink->start + taken.position);
-		pace_add(&sink->pace, PACE_FILE, since);
-		/* Waiting for other threads is the share of what they do. */
+		taken.written = pace_now();
 		if (ring_await_freed(sink->ring, taken.position) != RING_READY)
 			return;
-		since = pace_now();
-		if (sink->has_key)
-			digester_add_prepared(sink->digester, taken.bytes, taken.size, &part);
-		since = pace_add(&sink->pace, PACE_DIGEST, since);
-		sink->error = finish_data(sink, &taken, blocks, error);
-		pace_add(&sink->pace, PACE_FILE, since);
-		if (sink->error) { /* the first one in the stream; ends all other workers */
-			ring_stop(sink->ring);
+		sink->error = finish_data(sink, &taken, blocks, error, &part);
+		if (sink->error) { /* the first one in the stream */
+			fail(sink, blocks);
 			return;
 		}
 		/* The CQ thread is woken when a part of the ring is free again. */
@@ -241,7 +264,6 @@ static bool is_complete(struct sink *sink)
 static void write_tree(void *argument, unsigned int number)
 {
 	struct sink *sink = argument;
-	uint64_t since;
 	int error;
 
 	if (number > 0) {
@@ -249,23 +271,29 @@ static void write_tree(void *argument, unsigned int number)
 		return;
 	}
 	write_blocks(sink, 0);
-	since = pace_now();
+	pace_until(&sink->pace, PACE_LINK, pace_now());
 	error = output_file_end(sink->file, is_complete(sink), sink->why);
-	pace_add(&sink->pace, PACE_FILE, since);
+	pace_until(&sink->pace, PACE_FILE, pace_now());
 	if (error)
 		sink->error = error;
 }
 
-/* Empties the ring until it ends. Returns 0 or -errno. */
-static int empty_ring(struct sink *sink)
+/* Empties the ring until it ends. Sets the error, 0 if there is none. */
+static void empty_ring(struct sink *sink)
 {
-	bool blocks = sink->file && output_file_takes_blocks(sink->file);
+	bool blocks = sink->file && output_file_takes_blocks(sink->file), tree;
+	struct pace *pace = &sink->pace;
+	size_t block =
+		sink->copy_size && sink->copy_size < sink->most ? sink->copy_size : sink->most;
 
-	if (sink->file && output_file_use_workers(sink->file, sink->workers))
-		crew_run(sink->workers, "sink", write_tree, sink);
+	pace_start(pace, 1, block);
+	tree = sink->file && output_file_use_workers(sink->file, sink->workers);
+	if (tree)
+		pace->workers = crew_run(sink->workers, "sink", write_tree, sink);
 	else
-		crew_run(blocks ? sink->workers : 1, "sink", write_blocks, sink);
-	return sink->error ? sink->error : is_complete(sink) ? 0 : -ECANCELED;
+		pace->workers = crew_run(blocks ? sink->workers : 1, "sink", write_blocks, sink);
+	if (!sink->error && !is_complete(sink))
+		sink->error = -ECANCELED;
 }
 
 /* Verifies the complete data; commits the output file if the data is intact. */
@@ -281,8 +309,10 @@ static enum sink_state verify(struct sink *sink)
 	if (!sink->file)
 		return SINK_VERIFIED;
 	sink->there = output_file_is_there(sink->file);
+	pace_until(&sink->pace, PACE_LINK, pace_now());
 	if (!sink->there)
 		sink->error = output_file_commit(sink->file, sink->why);
+	pace_until(&sink->pace, PACE_FILE, pace_now()); /* it was synced */
 	if (sink->error)
 		return SINK_FAILED;
 	snprintf(sink->kept, sizeof(sink->kept), "%s", output_file_name(sink->file));
@@ -374,19 +404,30 @@ static int continue_file(struct sink *sink)
 	return output_file_start(sink->file, sink->start, sink->why);
 }
 
+/* Makes memory for copies, for fewer workers if there is not enough. Returns 0 or -ENOMEM. */
 static int make_copies(struct sink *sink)
 {
 	bool direct = sink->file && output_file_is_direct(sink->file);
+	struct failure failure = {0};
+	uint64_t memory = 0;
 
 	if (!direct && !sink->has_key)
 		return 0;
-	/* A copy begins as far into a block as in the file. */
 	sink->copy_size = direct ? DIRECT_SIZE : COPY_SIZE;
-	sink->copies =
-		aligned_alloc(DIRECT_BLOCK, sink->workers * (sink->copy_size + DIRECT_BLOCK));
+	for (; sink->workers > 0; sink->workers /= 2) {
+		/* A copy begins as far into a block as in the file. */
+		memory = (uint64_t)sink->workers * (sink->copy_size + DIRECT_BLOCK);
+		if (memory_budget_take(memory, &failure) == 0)
+			break;
+	}
+	if (sink->workers > 0) {
+		memory_budget_filled(memory);
+		sink->copies_memory = memory;
+		sink->copies = aligned_alloc(DIRECT_BLOCK, memory);
+	}
 	if (sink->copies)
 		return 0;
-	snprintf(sink->why, sizeof(sink->why), "%s", strerror(ENOMEM));
+	snprintf(sink->why, sizeof(sink->why), "cannot write: %s", strerror(ENOMEM));
 	return -ENOMEM;
 }
 
@@ -407,7 +448,7 @@ static void run(void *argument)
 	if (!sink->error)
 		sink->error = make_copies(sink);
 	if (!sink->error)
-		sink->error = empty_ring(sink);
+		empty_ring(sink);
 	if (!sink->error)
 		state = verify(sink);
 	/* An unverified file is removed before the state shows that the sink is done. */
@@ -422,7 +463,7 @@ int sink_start(struct sink *sink, struct ring *ring, size_t most, unsigned int w
 {
 	sink->ring = ring;
 	sink->most = most;
-	sink->workers = sink->pace.workers = workers;
+	sink->workers = workers;
 	return sink->threaded ? worker_start(&sink->worker, "sink", run, sink, listener) : 0;
 }
 
@@ -474,8 +515,10 @@ void sink_finish(struct sink *sink, uint64_t size, const struct digest *digest)
 	sink->expected_size = size;
 	sink->expected = *digest;
 	ring_end(sink->ring);
-	if (!sink->threaded)
-		sink->state = empty_ring(sink) ? SINK_FAILED : verify(sink);
+	if (sink->threaded)
+		return;
+	empty_ring(sink);
+	sink->state = sink->error ? SINK_FAILED : verify(sink);
 }
 
 enum sink_state sink_state(const struct sink *sink)

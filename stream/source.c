@@ -411,20 +411,20 @@ static void find_start(struct source *source)
 /* Fills the ring with what the input has, one read after the other. Returns 0 or -errno. */
 static int read_stream(struct source *source)
 {
-	uint64_t position = source->start, since = pace_now();
+	uint64_t position = source->start;
 	struct span space;
 	ssize_t got;
 
 	while (position < source->size) {
 		if (ring_await_space(source->ring, source->most, &space) != RING_READY)
 			return -ECANCELED;
-		since = pace_add(&source->pace, PACE_LINK, since);
+		pace_until(&source->pace, PACE_LINK, pace_now());
 		got = read_once(source, &space, position);
-		since = pace_add(&source->pace, PACE_FILE, since);
+		pace_until(&source->pace, PACE_FILE, pace_now());
 		if (got <= 0)
 			return (int)got;
 		digester_add(source->digester, space.start, (size_t)got);
-		since = pace_add(&source->pace, PACE_DIGEST, since);
+		pace_until(&source->pace, PACE_DIGEST, pace_now());
 		add_bytes(source, (size_t)got);
 		position += (uint64_t)got;
 	}
@@ -484,16 +484,22 @@ static int read_block(const struct source *source, const struct span *block, off
 }
 
 /*
- * Reports a block that could not be read, in its turn: the first one in the file. Ends all other
- * reads.
+ * Reports a block that could not be read, in its turn: the first one in the file. Nobody waits for
+ * the other reads, which may hang.
  */
 static void fail_block(struct source *source, int error)
 {
+	const struct worker_listener *listener = source->worker.listener;
+
 	if (error == -ENODATA)
 		source->error = was_truncated(source);
 	else
-		source->error = cannot_read(source->why, source->name, strerror(-error), error);
+		source->error = cannot_read(source->why, source->name,
+			error == -EOPNOTSUPP && source->direct ? DIRECT_REFUSED : strerror(-error),
+			error);
 	ring_stop(source->ring);
+	ring_end(source->ring);
+	listener->moved(listener->about);
 }
 
 /* Reads blocks side by side with the other workers, and adds them to the ring in their order. */
@@ -502,28 +508,27 @@ static void read_blocks(void *argument, unsigned int number)
 	struct source *source = argument;
 	struct digest_part part = {0};
 	struct span block;
-	uint64_t position, start, since = pace_now();
+	uint64_t position, start, claimed, have;
 	int error;
 
 	(void)number;
 	while (claim_block(source, &block, &position)) {
+		claimed = pace_now();
 		start = source->start + position;
-		since = pace_add(&source->pace, PACE_LINK, since);
 		error = read_block(source, &block, source->offset + (off_t)start);
-		since = pace_add(&source->pace, PACE_FILE, since);
+		have = pace_now();
 		if (!error && source->workers > 1)
 			digester_prepare(source->digester, start, block.start, block.size, &part);
-		pace_add(&source->pace, PACE_DIGEST, since);
-		/* Waiting for other threads is the share of what they do. */
 		if (ring_await_filled(source->ring, position) != RING_READY)
 			return;
-		since = pace_now();
 		if (error) {
 			fail_block(source, error);
 			return;
 		}
 		digester_add_prepared(source->digester, block.start, block.size, &part);
-		since = pace_add(&source->pace, PACE_DIGEST, since);
+		pace_until(&source->pace, PACE_LINK, claimed);
+		pace_until(&source->pace, PACE_FILE, have);
+		pace_until(&source->pace, PACE_DIGEST, pace_now());
 		add_bytes(source, block.size);
 	}
 }
@@ -542,16 +547,17 @@ static void fill_ring(struct source *source)
 	if (source->error)
 		return;
 	find_start(source);
+	pace_start(&source->pace, 1, source->most);
 	if (source->tree) {
 		tree_input_use_workers(source->tree, source->workers);
-		crew_run(source->workers, "source", read_tree, source);
+		source->pace.workers = crew_run(source->workers, "source", read_tree, source);
 		return;
 	}
 	if (!blocks) {
 		source->error = read_stream(source);
 		return;
 	}
-	crew_run(source->workers, "source", read_blocks, source);
+	source->pace.workers = crew_run(source->workers, "source", read_blocks, source);
 	if (!source->error && ring_level(source->ring).filled < source->size - source->start)
 		source->error = -ECANCELED;
 }
@@ -562,7 +568,8 @@ static void run(void *argument)
 
 	fill_ring(source);
 	source->knows_start = true; /* after a failure, too */
-	source->digest = digester_result(source->digester, DIGEST_STREAM);
+	if (!source->error)
+		source->digest = digester_result(source->digester, DIGEST_STREAM);
 	ring_end(source->ring);
 	source->worker.listener->moved(source->worker.listener->about);
 	/* This may wait for the file system, so it is not left to the main thread. */
@@ -582,7 +589,7 @@ int source_start(struct source *source, struct ring *ring, size_t most, unsigned
 {
 	source->ring = ring;
 	source->most = most;
-	source->workers = source->pace.workers = workers;
+	source->workers = workers;
 	if (source->text) {
 		put_text(source);
 		return 0;

@@ -15,9 +15,9 @@ static struct {
 	uint8_t width, speed;
 } rate;
 
-/* Returns the queue limits for this device and these settings. */
-static struct queue_limits choose(const struct ibv_device_attr *attributes,
-	const struct exchange_settings *settings, bool streams)
+/* Returns the queue limits for this device, these settings and this mode. */
+static struct queue_limits choose_for(const struct ibv_device_attr *attributes,
+	const struct exchange_settings *settings, bool streams, enum mode_number number)
 {
 	struct device device = {.attributes = *attributes};
 	struct queue_limits limits;
@@ -27,8 +27,14 @@ static struct queue_limits choose(const struct ibv_device_attr *attributes,
 	device.verbs = fake_context();
 	device.traits = device_traits(device.verbs, attributes);
 	queue_limits_choose(&limits, settings, &device, 1,
-		mover_find(mode_by_number(MODE_WRITE), false), streams, false);
+		mover_find(mode_by_number(number), false), streams, false);
 	return limits;
+}
+
+static struct queue_limits choose(const struct ibv_device_attr *attributes,
+	const struct exchange_settings *settings, bool streams)
+{
+	return choose_for(attributes, settings, streams, MODE_WRITE);
 }
 
 /* Defaults depend on the device. The user's values are used unless they exceed the device's
@@ -117,6 +123,71 @@ static void a_fast_link_has_a_larger_buffer(void **state)
 		assert_in_range(limits.depth, 13, 128);
 	}
 	rate.width = rate.speed = 0;
+}
+
+/* A file that is read directly has blocks of whole disk blocks, in each lap of the ring. */
+static void direct_blocks_are_aligned(void **state)
+{
+	static const struct {
+		enum mode_number mode;
+		bool direct;
+		uint32_t wanted, chunk;
+	} cases[] = {
+		{MODE_SEND, false, 0, 430080 - 56},
+		{MODE_SEND, true, 0, 425984},
+		{MODE_SEND, true, 70000, 69632},
+		{MODE_WRITE, true, 0, 512 * KIB},
+		{MODE_WRITE, true, 70000, 69632},
+		{MODE_WRITE, false, 70000, 70000},
+		{MODE_WRITE, true, 1000, 1000},
+	};
+	const struct ibv_device_attr attributes = {.vendor_id = 0x2c9, .max_qp_wr = 16384};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct exchange_settings settings = {
+			.buffer = 7168 * KIB, .chunk = cases[i].wanted, .direct = cases[i].direct};
+
+		assert_int_equal(choose_for(&attributes, &settings, true, cases[i].mode).chunk,
+			cases[i].chunk);
+	}
+}
+
+/* Without --workers: one for each four processors of the device's node, up to four. */
+static void workers_depend_on_device_and_processors(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned int wanted, processors;
+		uint32_t vendor;
+		uint64_t size;
+		bool tree;
+		unsigned int workers;
+	} cases[] = {
+		{"an adapter on a large host", 0, 64, 0x2c9, 64 * KIB * KIB, false, 4},
+		{"a smaller file", 0, 64, 0x2c9, 64 * KIB * KIB - 1, false, 1},
+		{"twelve processors", 0, 12, 0x2c9, 64 * KIB * KIB, false, 3},
+		{"two processors", 0, 2, 0x2c9, 64 * KIB * KIB, false, 1},
+		{"a pipe", 0, 64, 0x2c9, STREAM_SIZE_UNKNOWN, false, 1},
+		{"a tree", 0, 64, 0x2c9, STREAM_SIZE_UNKNOWN, true, 4},
+		{"a software device", 0, 64, FAKE_SOFT_VENDOR, 64 * KIB * KIB, false, 1},
+		{"--workers", 17, 2, FAKE_SOFT_VENDOR, 1000, false, 17},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct ibv_device_attr attributes = {.vendor_id = cases[i].vendor};
+		const struct exchange_settings settings = {.workers = cases[i].wanted};
+		struct device device = {.attributes = attributes, .locality = {.restricted = true}};
+
+		for (unsigned int p = 0; p < cases[i].processors; p++)
+			CPU_SET(p, &device.locality.processors);
+		fake_start(IBV_TRANSPORT_IB);
+		device.verbs = fake_context();
+		device.traits = device_traits(device.verbs, &attributes);
+		check_case(cases[i].name, workers_choose(&settings, &device, cases[i].size,
+						  cases[i].tree) == cases[i].workers);
+	}
 }
 
 /* Two texts need two pages: one that is remotely accessible and one for everything else. */
@@ -426,6 +497,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_fixture(chunk_and_depth_depend_on_the_device),
 		with_fixture(a_fast_link_has_a_larger_buffer),
+		with_fixture(direct_blocks_are_aligned),
+		with_fixture(workers_depend_on_device_and_processors),
 		with_fixture(messages_take_two_pages),
 		with_fixture(messages_do_not_overlap),
 		with_fixture(memory_is_bounded_by_the_buffer),

@@ -154,13 +154,13 @@ static void contains_every_member(void **state)
 
 static void names_what_limits_a_stream(void **state)
 {
-	const struct pace pace = {
-		.workers = 4, .spent = {[PACE_FILE] = 610, [PACE_DIGEST] = 300, [PACE_LINK] = 90}};
+	const struct pace pace = {.workers = 4,
+		.block = 524288,
+		.spent = {[PACE_FILE] = 610, [PACE_DIGEST] = 300, [PACE_LINK] = 90}};
 	struct report report = verified;
 	struct json_object *json;
 
 	(void)state;
-	report.block = 524288;
 	report.sent.pace = &pace;
 	report.sent.ring = 6815744;
 	json = report_json(&report);

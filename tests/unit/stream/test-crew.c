@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/memory-budget.h"
 #include "stream/crew.h"
 #include "stream/hidden-file.h"
 #include "tests/unit/stream/output-file-fixture.h"
@@ -66,17 +67,19 @@ static atomic_uint numbers_seen;
 static void see(void *argument, unsigned int number)
 {
 	assert_ptr_equal(argument, &numbers_seen);
-	numbers_seen |= 1U << number;
+	numbers_seen |= 1U << number % 32;
 }
 
 static void each_member_has_a_number(void **state)
 {
 	(void)state;
 	numbers_seen = 0;
-	crew_run(1, "alone", see, &numbers_seen);
+	assert_int_equal(crew_run(1, "alone", see, &numbers_seen), 1);
 	assert_int_equal(numbers_seen, 1);
-	crew_run(7, "together", see, &numbers_seen);
+	assert_int_equal(crew_run(7, "together", see, &numbers_seen), 7);
 	assert_int_equal(numbers_seen, 0x7f);
+	/* More than there can be. */
+	assert_int_equal(crew_run(CREW_MAX + 1, "too many", see, &numbers_seen), CREW_MAX);
 }
 
 static int feed_set_up_with_workers(void **state)
@@ -182,6 +185,38 @@ static void copies_are_digested_with_a_secret(void **state)
 	drain_assert_kept("data.bin", DRAIN_DATA);
 }
 
+/* Copies are part of the memory that a server's clients share. */
+static void fewer_workers_need_less_memory(void **state)
+{
+	static const uint8_t key[DIGEST_KEY_SIZE] = {1, 2, 3};
+	const struct digest digest = digest_of_keyed(key, drain_data, DRAIN_DATA);
+	struct memory_budget budget;
+
+	(void)state;
+	memory_budget_start(UINT64_C(300) << 10);
+	drain_start("data.bin", DRAIN_DATA);
+	sink_set_key(drain.sink, key);
+	drain_begin("");
+	assert_true(drain_arrive(DRAIN_DATA));
+	memory_budget_read(&budget);
+	assert_in_range(budget.used, UINT64_C(256) << 10, UINT64_C(300) << 10);
+	sink_finish(drain.sink, DRAIN_DATA, &digest);
+	drain_assert_ends(SINK_VERIFIED);
+	assert_int_equal(sink_pace(drain.sink)->workers, 2);
+	drain_again();
+	memory_budget_read(&budget);
+	assert_int_equal(budget.used, 0);
+	assert_int_equal(unlink("data.bin"), 0);
+	/* There is not enough for one. */
+	memory_budget_start(UINT64_C(100) << 10);
+	drain_start("data.bin", DRAIN_DATA);
+	sink_set_key(drain.sink, key);
+	drain_begin("");
+	assert_false(drain_arrive(DRAIN_DATA));
+	drain_assert_failed(-ENOMEM, "cannot write: Cannot allocate memory");
+	memory_budget_start(0);
+}
+
 static void a_full_disk_ends_all_workers(void **state)
 {
 	(void)state;
@@ -249,6 +284,7 @@ int main(void)
 	const struct CMUnitTest sinks[] = {
 		DRAIN(blocks_are_stored_where_they_belong),
 		DRAIN(copies_are_digested_with_a_secret),
+		DRAIN(fewer_workers_need_less_memory),
 		DRAIN(a_full_disk_ends_all_workers),
 		DRAIN(a_damaged_block_is_noticed),
 		DRAIN(a_missing_block_and_what_follows_it_is_cut_off),

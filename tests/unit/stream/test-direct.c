@@ -18,8 +18,14 @@ static struct {
 	off_t offset;
 } last;
 
+static bool refuses_blocks; /* reads and writes of whole blocks fail with EINVAL */
+
 static ssize_t take(int file, size_t size, off_t offset)
 {
+	if (refuses_blocks && size % DIRECT_BLOCK == 0) {
+		errno = EINVAL;
+		return -1;
+	}
 	last.file = file;
 	last.size = size;
 	last.offset = offset;
@@ -128,12 +134,35 @@ static void output_is_refused_with_a_reason(void **state)
 	assert_int_equal(count_entries(NULL), 0);
 }
 
+/* A file system may refuse direct access only when data moves. */
+static void the_first_block_is_refused(void **state)
+{
+	static _Alignas(DIRECT_BLOCK) uint8_t block[DIRECT_BLOCK] = {1};
+	const struct output_file_options options = {.output = "file", .direct = true};
+	const struct output_file_offer offer = {.name = "", .fallback = "f"};
+	struct output_file *file;
+
+	(void)state;
+	refuses_blocks = true;
+	assert_int_equal(direct_read(DIRECT, FILE_, block, sizeof(block), 0), -1);
+	assert_int_equal(errno, EOPNOTSUPP);
+	assert_int_equal(direct_read(0, FILE_, block, sizeof(block), 0), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(output_file_open(&file, &options, &offer, -1, why), 0);
+	assert_int_equal(output_file_write(file, block, sizeof(block), why), -EOPNOTSUPP);
+	assert_string_equal(why, "cannot write file: Operation not supported (the file system does "
+				 "not support --direct)");
+	output_file_close(file);
+	refuses_blocks = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_blocks_are_direct),
 		OUTPUT_FILE_TEST(only_the_same_file_is_opened),
 		OUTPUT_FILE_TEST(output_is_refused_with_a_reason),
+		OUTPUT_FILE_TEST(the_first_block_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("direct", tests, NULL, NULL);

@@ -20,23 +20,35 @@ static void shares_add_up(void **state)
 	assert_string_equal(text, "file 50 %, digest 50 %, waiting for the link 0 %");
 }
 
-static void time_is_added(void **state)
+/* What was over before the block in front of it was done did not hold up the stream. */
+static void only_the_first_block_counts(void **state)
 {
 	struct pace pace = {0};
-	uint64_t start = pace_now(), end;
+	uint64_t start = pace_now();
 
 	(void)state;
-	end = pace_add(&pace, PACE_LINK, start);
-	assert_true(end >= start);
-	assert_int_equal(pace.spent[PACE_LINK], end - start);
-	assert_int_equal(pace.spent[PACE_FILE], 0);
+	pace_start(&pace, 2, 4096);
+	assert_in_range(pace.until, start, pace_now());
+	start = pace.until;
+	pace_until(&pace, PACE_LINK, start + 10);
+	pace_until(&pace, PACE_FILE, start + 100);
+	pace_until(&pace, PACE_DIGEST, start + 110);
+	/* the second one was read meanwhile, and digested afterwards */
+	pace_until(&pace, PACE_LINK, start + 12);
+	pace_until(&pace, PACE_FILE, start + 105);
+	pace_until(&pace, PACE_DIGEST, start + 120);
+	assert_int_equal(pace.spent[PACE_LINK], 10);
+	assert_int_equal(pace.spent[PACE_FILE], 90);
+	assert_int_equal(pace.spent[PACE_DIGEST], 20);
+	assert_int_equal(pace.workers, 2);
+	assert_int_equal(pace.block, 4096);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_add_up),
-		cmocka_unit_test(time_is_added),
+		cmocka_unit_test(only_the_first_block_counts),
 	};
 
 	return cmocka_run_group_tests_name("pace", tests, NULL, NULL);

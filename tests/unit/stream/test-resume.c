@@ -1,12 +1,15 @@
 /* Transfers that resume: what the receiver already has, and where the sender continues. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "stream/hidden-file.h"
+#include "stream/storage.h"
 #include "tests/unit/common/digest-fixture.h"
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/stream/sink-fixture.h"
@@ -78,6 +81,30 @@ static uint64_t size_of(const char *name)
 	struct stat status;
 
 	return stat(name, &status) ? UINT64_MAX : (uint64_t)status.st_size;
+}
+
+/* What the file system is asked to do. */
+static struct {
+	atomic_uint_fast64_t gap; /* a write at this offset does not return until it is 0 */
+	atomic_uint behind;       /* writes behind it */
+	atomic_uint_fast64_t written_back, written_size;
+} disk;
+
+/* These take the place of the C library's. */
+ssize_t pwrite64(int file, const void *bytes, size_t size, off_t offset)
+{
+	while (disk.gap > 0 && (uint64_t)offset == disk.gap)
+		a_moment();
+	disk.behind += disk.gap > 0 && (uint64_t)offset > disk.gap;
+	return syscall(SYS_pwrite64, file, bytes, size, offset);
+}
+
+int sync_file_range(int file, off64_t offset, off64_t size, unsigned int flags)
+{
+	(void)file;
+	disk.written_back = (uint64_t)offset;
+	disk.written_size = flags == SYNC_FILE_RANGE_WRITE ? (uint64_t)size : 0;
+	return 0;
 }
 
 static void continues_an_interrupted_transfer(void **state)
@@ -170,6 +197,46 @@ static void leaves_a_large_interrupted_transfer(void **state)
 	assert_string_equal(sink_target(drain.sink), "big");
 	assert_int_equal(count_entries(hidden), 1);
 	drain_assert_kept(hidden, DRAIN_DATA);
+}
+
+/* What other workers wrote behind a gap is removed: the next transfer takes the file as it is. */
+static void leaves_no_gap(void **state)
+{
+	char hidden[FILE_NAME_MAX + 1] = "";
+	struct digest digest;
+	uint64_t have = 1;
+
+	(void)state;
+	drain.workers = 4;
+	disk.gap = DRAIN_MOST;
+	start(false, LEFT, &have, &digest);
+	sink_continue(drain.sink, 0);
+	assert_true(drain_arrive(DRAIN_RING));
+	while (disk.behind < 2 || ring_level(&drain.ring).freed < DRAIN_MOST)
+		a_moment();
+	sink_stop(drain.sink);
+	disk.gap = 0;
+	drain_assert_ends(SINK_FAILED);
+	assert_int_equal(count_entries(hidden), 1);
+	drain_assert_kept(hidden, DRAIN_MOST);
+}
+
+/* Another part of the file is complete, so the disk begins to write it. */
+static void starts_to_write_back(void **state)
+{
+	const uint64_t left = LEFT + STORAGE_PART - 65536;
+	struct digest digest, all = digest_after_zeros(left, DRAIN_DATA);
+	uint64_t have = 0;
+
+	(void)state;
+	leave_hidden(left);
+	start(false, left + DRAIN_DATA, &have, &digest);
+	sink_continue(drain.sink, left);
+	assert_true(drain_arrive(DRAIN_DATA));
+	sink_finish(drain.sink, DRAIN_DATA, &all);
+	drain_assert_ends(SINK_VERIFIED);
+	assert_int_equal(disk.written_back, LEFT);
+	assert_int_equal(disk.written_size, STORAGE_PART);
 }
 
 static void removes_a_small_interrupted_transfer(void **state)
@@ -284,6 +351,8 @@ int main(void)
 		SINK_TEST(starts_anew_if_the_source_changed),
 		SINK_TEST(removes_damaged_data),
 		SINK_TEST(leaves_a_large_interrupted_transfer),
+		SINK_TEST(leaves_no_gap),
+		SINK_TEST(starts_to_write_back),
 		SINK_TEST(removes_a_small_interrupted_transfer),
 		SINK_TEST(recognises_a_file_that_is_already_there),
 		SINK_TEST(the_keyed_digest_of_existing_data_ends_no_stream),

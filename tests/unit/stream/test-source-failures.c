@@ -20,11 +20,11 @@ static void assert_failed(int error, const char *sentence)
 	assert_string_equal(why, sentence);
 }
 
-static void detects_a_file_that_shrinks(void **state)
+static void detect_a_file_that_shrinks(unsigned int workers)
 {
 	int file = feed_make_file("data.bin", FEED_DATA);
 
-	(void)state;
+	feed.workers = workers;
 	feed_open(feed.path);
 	feed_start();
 	source_begin(feed.source);
@@ -39,6 +39,18 @@ static void detects_a_file_that_shrinks(void **state)
 	oracle_await_end(&feed.oracle);
 	assert_true(feed.size < FEED_DATA);
 	assert_failed(-EIO, "cannot read data.bin: file was truncated while being read");
+}
+
+static void detects_a_file_that_shrinks(void **state)
+{
+	(void)state;
+	detect_a_file_that_shrinks(1);
+}
+
+static void several_workers_detect_a_file_that_shrinks(void **state)
+{
+	(void)state;
+	detect_a_file_that_shrinks(4);
 }
 
 static void reports_read_errors(void **state)
@@ -225,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(detects_a_file_that_shrinks),
+		TEST(several_workers_detect_a_file_that_shrinks),
 		TEST(reports_read_errors),
 		TEST(stops_before_it_begins),
 		TEST(stops_while_the_ring_is_full),

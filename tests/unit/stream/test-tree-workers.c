@@ -63,6 +63,8 @@ static struct {
 	uint64_t until; /* position at which the run is cancelled */
 	bool keyed;
 	atomic_uint calls;
+	atomic_uint reading, writing[FILES]; /* threads that read any file, or write this one */
+	atomic_bool read_together, wrote_together; /* there were two */
 	struct ring out, in;
 	struct source *source;
 	struct sink *sink;
@@ -120,6 +122,18 @@ static void take_time(void)
 	nanosleep(&moment, NULL);
 }
 
+/* The first thread that does something without a fault waits for another, but not forever. */
+static void meet(atomic_uint *inside, atomic_bool *together)
+{
+	struct timespec moment = {.tv_nsec = 1000000};
+
+	if (++*inside > 1)
+		*together = true;
+	for (int i = 0; i < 10000 && run.fault == NONE && run.workers > 1 && !*together; i++)
+		nanosleep(&moment, NULL);
+	--*inside;
+}
+
 static int failed(int error)
 {
 	errno = error;
@@ -171,6 +185,7 @@ ssize_t read(int descriptor, void *bytes, size_t size)
 
 	if (file >= 0) {
 		take_time();
+		meet(&run.reading, &run.read_together);
 		change(file, descriptor);
 		if (fails(READ_FAILS, file))
 			return failed(EIO);
@@ -184,6 +199,8 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t size, off_t offset)
 
 	if (file >= 0)
 		take_time();
+	if (file >= 0 && size_of(file) > TASKS_FILE_SIZE)
+		meet(&run.writing[file], &run.wrote_together);
 	return file >= 0 && fails(WRITE_FAILS, file)
 		       ? failed(ENOSPC)
 		       : syscall(SYS_pwrite64, descriptor, bytes, size, offset);
@@ -296,6 +313,7 @@ static void start(void)
 	const struct output_file_offer offer = {
 		.name = "in", .size = 2, .fallback = "f", .tree = true};
 
+	run.read_together = run.wrote_together = false;
 	sem_init(&run.moved, 0, 0);
 	ring_init(&run.out, rings[0], RING);
 	ring_init(&run.in, rings[1], RING);
@@ -365,6 +383,21 @@ static void assert_omitted(void)
 	assert_int_equal(omitted_count(source_skipped(run.source)), 0);
 }
 
+static void assert_pace(const struct pace *pace)
+{
+	assert_int_equal(pace->workers, run.workers);
+	assert_true(pace->spent[PACE_FILE] > 0 && pace->spent[PACE_LINK] > 0);
+}
+
+/* Checks that all workers took part: small files and the pieces of a larger one. */
+static void assert_worked_together(void)
+{
+	assert_int_equal(run.read_together, run.workers > 1);
+	assert_int_equal(run.wrote_together, run.workers > 1);
+	assert_pace(source_pace(run.source));
+	assert_pace(sink_pace(run.sink));
+}
+
 /* Ends the run as the CQ thread does, and checks how the two ends ended. Returns the digest. */
 static struct digest end(uint64_t moved)
 {
@@ -398,6 +431,8 @@ static struct digest end(uint64_t moved)
 		assert_names(reason, "write");
 	if (arrives)
 		assert_omitted();
+	if (run.fault == NONE)
+		assert_worked_together();
 	source_close(run.source);
 	sink_close(run.sink);
 	ring_destroy(&run.out);

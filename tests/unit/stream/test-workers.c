@@ -1,8 +1,9 @@
 /*
  * A file moves from a source through two rings to a sink, each with four workers, with blocks as
  * large as those of an exchange, with and without a secret. Reads and writes take a different time
- * each; a run has at most one fault, at a random place. STREAM_RUNS in the environment is the
- * number of runs of each kind.
+ * each, and may do a part of the work; a run has at most one kind of fault, which begins at a
+ * random place: the first one in the file has another cause than those behind it, which are found
+ * earlier. STREAM_RUNS in the environment is the number of runs of each kind.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,11 @@ enum fault { NONE, READ_FAILS, WRITE_FAILS, SLOW_READS, CANCELLED, FAULTS };
 static struct {
 	enum fault fault;
 	off_t at; /* of the read or write that fails, or of the block at which it is cancelled */
-	atomic_uint calls;
+	atomic_uint calls, inside[2], together[2]; /* reads and writes: now, and most at a time */
+	atomic_uint_fast64_t direct_bytes[2];
+	bool meets; /* two threads are expected inside at a time */
+	bool hangs; /* accesses behind the one that fails return only after `released` */
+	sem_t released;
 	bool keyed, direct;
 	size_t most;
 	struct ring out, in;
@@ -52,33 +57,73 @@ static void sleep_for(unsigned int microseconds)
 	nanosleep(&moment, NULL);
 }
 
-/* Takes up to 150 us. Returns true if it fails. */
-static bool access_disk(enum fault fault, size_t size, off_t offset)
+/* Notes how many threads are here at a time. The first one waits for another, but not forever. */
+static void enter(bool writes)
+{
+	unsigned int inside = ++run.inside[writes], most = run.together[writes];
+
+	while (inside > most)
+		if (atomic_compare_exchange_weak(&run.together[writes], &most, inside))
+			break;
+	for (int i = 0; i < 10000 && run.meets && run.together[writes] < 2; i++)
+		sleep_for(1000);
+}
+
+/* Fails an access behind the one that has the fault, at once or when it is released. */
+static int fail_behind(void)
+{
+	if (run.hangs) {
+		sem_wait(&run.released);
+		sem_post(&run.released);
+	}
+	return EROFS;
+}
+
+/* Takes up to 150 us. Returns 0 or the errno with which it fails. */
+static int access_disk(enum fault fault, size_t size, off_t offset)
 {
 	static const unsigned int moments[] = {0, 150, 0, 100, 0, 0, 50};
+	unsigned int call = run.calls++;
 
-	sleep_for(moments[run.calls++ % COUNT(moments)]);
+	if (run.fault == fault && run.at < offset)
+		return fail_behind();
+	sleep_for(moments[call % COUNT(moments)]);
 	if (run.fault == SLOW_READS && fault == READ_FAILS)
 		sleep_for(500);
-	if (run.fault != fault || run.at < offset || run.at >= offset + (off_t)size)
-		return false;
-	errno = fault == READ_FAILS ? EIO : ENOSPC;
-	return true;
+	if (run.fault == fault && run.at < offset + (off_t)size) {
+		do
+			sleep_for(1000);
+		while (run.hangs && run.inside[fault == WRITE_FAILS] < 2);
+		return fault == READ_FAILS ? EIO : ENOSPC;
+	}
+	return call % 13 == 0 ? EINTR : 0;
+}
+
+/* Counts what moves directly, and now and then moves less. */
+static size_t prepare(bool writes, int file, size_t size)
+{
+	if (fcntl(file, F_GETFL) & O_DIRECT)
+		run.direct_bytes[writes] += size;
+	else if (run.calls % 17 == 0 && size > 1000)
+		size = 1000;
+	return size;
 }
 
 /* These take the place of the C library's. */
 ssize_t pread64(int file, void *bytes, size_t size, off_t offset)
 {
-	return access_disk(READ_FAILS, size, offset)
-		       ? -1
-		       : syscall(SYS_pread64, file, bytes, size, offset);
+	enter(false);
+	errno = access_disk(READ_FAILS, size, offset);
+	run.inside[false]--;
+	return errno ? -1 : syscall(SYS_pread64, file, bytes, prepare(false, file, size), offset);
 }
 
 ssize_t pwrite64(int file, const void *bytes, size_t size, off_t offset)
 {
-	return access_disk(WRITE_FAILS, size, offset)
-		       ? -1
-		       : syscall(SYS_pwrite64, file, bytes, size, offset);
+	enter(true);
+	errno = access_disk(WRITE_FAILS, size, offset);
+	run.inside[true]--;
+	return errno ? -1 : syscall(SYS_pwrite64, file, bytes, prepare(true, file, size), offset);
 }
 
 static void wake(void *about)
@@ -104,6 +149,9 @@ static void start(void)
 	const struct output_file_offer offer = {.name = "", .fallback = "f"};
 
 	options.direct = run.direct;
+	run.direct_bytes[0] = run.direct_bytes[1] = 0;
+	for (int i = 0; i < 2; i++)
+		run.together[i] = 0;
 	sem_init(&run.moved, 0, 0);
 	ring_init(&run.out, rings[0], RING);
 	ring_init(&run.in, rings[1], RING);
@@ -150,6 +198,24 @@ static void await_source(void)
 		sem_wait(&run.moved);
 }
 
+static void assert_pace(const struct pace *pace)
+{
+	assert_int_equal(pace->workers, WORKERS);
+	for (int i = 0; i < PACE_PARTS; i++)
+		assert_true(pace->spent[i] > 0);
+}
+
+/* Checks what a whole run did, besides moving the data. */
+static void assert_means(void)
+{
+	assert_pace(source_pace(run.source));
+	assert_pace(sink_pace(run.sink));
+	for (int i = 0; i < 2; i++) {
+		assert_true(run.together[i] > 1 && run.together[i] <= WORKERS);
+		assert_true(run.direct ? run.direct_bytes[i] > SIZE / 2 : run.direct_bytes[i] == 0);
+	}
+}
+
 /* Ends the run as the CQ thread does, and checks how the two ends ended. */
 static void end(uint64_t moved)
 {
@@ -172,6 +238,7 @@ static void end(uint64_t moved)
 		assert_true(moved <= (uint64_t)run.at);
 	if (fault == NONE) {
 		assert_int_equal(moved, SIZE);
+		assert_true(sink_pace(run.sink)->spent[PACE_LINK] > 0);
 		sink_finish(run.sink, moved, &digest);
 	} else if (fault != WRITE_FAILS) {
 		sink_stop(run.sink);
@@ -182,6 +249,8 @@ static void end(uint64_t moved)
 	assert_int_equal(sink_state(run.sink), state);
 	sink_error(run.sink, &error);
 	assert_int_equal(error, state == SINK_VERIFIED ? 0 : sink_errors[fault]);
+	if (fault == NONE)
+		assert_means();
 	source_close(run.source);
 	sink_close(run.sink);
 	assert_int_equal(access("out", F_OK), state == SINK_VERIFIED ? 0 : -1);
@@ -212,6 +281,7 @@ static void runs_end_as_they_should(enum fault fault)
 	make_input();
 	for (int i = 0; i < runs; i++) {
 		run.fault = fault;
+		run.meets = fault == NONE;
 		run.keyed = i % 2;
 		run.direct = i % 3 == 1 && has_direct();
 		run.most = blocks[i / 2 % (int)COUNT(blocks)];
@@ -273,6 +343,7 @@ static void the_peer_has_the_beginning(void **state)
 		existing = digester_result(digester, DIGEST_EXISTING);
 		digester_free(digester);
 		run.fault = NONE;
+		run.meets = false;
 		sem_init(&run.moved, 0, 0);
 		ring_init(&run.out, rings[0], RING);
 		assert_int_equal(source_open(&run.source, "in", NULL, 0, source_why), 0);
@@ -293,6 +364,58 @@ static void the_peer_has_the_beginning(void **state)
 	}
 }
 
+/* The failure is known although other threads of the crew do not return. */
+static void nobody_waits_for_a_hung(enum fault fault)
+{
+	struct digest digest;
+	const char *reason;
+	int error;
+
+	make_input();
+	run.fault = fault;
+	run.at = 1000;
+	run.meets = run.keyed = run.direct = false;
+	run.most = 65536;
+	run.hangs = true;
+	sem_init(&run.released, 0, 0);
+	start();
+	move();
+	if (fault == READ_FAILS) {
+		await_source();
+		assert_int_equal(source_result(run.source, &digest, &reason), -EIO);
+		assert_string_equal(reason, "cannot read in: Input/output error");
+		sink_stop(run.sink);
+	} else {
+		await_sink();
+		assert_string_equal(
+			sink_error(run.sink, &error), "cannot write out: No space left on device");
+		assert_int_equal(error, -ENOSPC);
+		source_stop(run.source);
+	}
+	assert_true(run.inside[fault == WRITE_FAILS] > 0); /* those that hang */
+	sem_post(&run.released);
+	source_close(run.source);
+	sink_close(run.sink);
+	run.hangs = false;
+	assert_int_equal(count_entries(NULL), 1);
+	ring_destroy(&run.out);
+	ring_destroy(&run.in);
+	sem_destroy(&run.moved);
+	sem_destroy(&run.released);
+}
+
+static void nobody_waits_for_a_hung_read(void **state)
+{
+	(void)state;
+	nobody_waits_for_a_hung(READ_FAILS);
+}
+
+static void nobody_waits_for_a_hung_write(void **state)
+{
+	(void)state;
+	nobody_waits_for_a_hung(WRITE_FAILS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +425,8 @@ int main(void)
 		OUTPUT_FILE_TEST(a_write_fails),
 		OUTPUT_FILE_TEST(exchanges_are_cancelled),
 		OUTPUT_FILE_TEST(the_peer_has_the_beginning),
+		OUTPUT_FILE_TEST(nobody_waits_for_a_hung_read),
+		OUTPUT_FILE_TEST(nobody_waits_for_a_hung_write),
 	};
 
 	for (size_t i = 0; i < SIZE; i++)
