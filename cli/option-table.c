@@ -452,6 +452,7 @@ const struct option_row option_rows[] = {
 	{BANDWIDTH | COMPARE, 0, "unit", "MB/s|MiB/s|Gb/s",
 		"print rates in this unit; default MB/s", take_unit, FIELD(measure.unit), 0, 0,
 		"MB/s, MiB/s or Gb/s"},
+	{FILES, 0, "update", NULL, "merge into existing directories", take_flag, FIELD(update)},
 	{FILES | MEASUREMENTS | DIAGNOSE, 'v', "verbose", NULL, "print details", take_flag,
 		FIELD(verbose)},
 	{MEASUREMENTS, 0, "verify", NULL, "verify every byte at both ends", take_flag,

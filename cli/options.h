@@ -147,6 +147,7 @@ struct options {
 	const char *output; /* a file; "FOLDER/"; "-": standard output; NULL: print the message */
 	bool dry_run;       /* list what would be sent, and stop */
 	bool force;         /* replace output files */
+	bool update;        /* merge into existing directories, and replace their files */
 	bool direct;        /* read and write files past the page cache */
 	bool discard;       /* accept data that is not stored */
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */

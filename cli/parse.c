@@ -648,6 +648,8 @@ static enum options_result check_exchange(struct options *options)
 			"--json and --output - are mutually exclusive: both use standard output");
 	if (options->force && !options->output)
 		return options_wrong(options, "--force needs --output");
+	if (options->update && !options->output && options->command != CLI_COPY)
+		return options_wrong(options, "--update needs --output");
 	if (options->discard && options->output)
 		return options_wrong(options, "--discard and --output are mutually exclusive");
 	if (options->chunk > options->buffer / 2)

@@ -57,6 +57,8 @@ char *far_command_of(const struct options *options)
 		fprintf(command, " --workers %" PRIu32, options->workers);
 	if (options->direct)
 		fputs(" --direct", command);
+	if (options->update && !copy->pulls)
+		fputs(" --update", command);
 	for (unsigned int i = 0; copy->pulls && i < options->excluded_count; i++) {
 		fputs(" --exclude ", command);
 		quote(command, options->excluded[i]);

@@ -7,9 +7,11 @@
  * never accesses freed memory.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "exchange/connection.h"
@@ -22,6 +24,58 @@
 
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms; 0 would mean 655 ms. */
 #define RNR_TIMER 12
+
+/*
+ * What our hello says of trees. A client that does not say so might not expect that the server
+ * does.
+ */
+static struct hello plans_of(const struct connection *connection)
+{
+	const struct exchange_settings *settings = connection->settings;
+	bool trees = settings->plans & (HELLO_SENDS_TREE | HELLO_TAKES_TREE);
+
+	return (struct hello){
+		.flags = settings->plans,
+		.extended = trees && (settings->active || connection->theirs.extended),
+		.answers = trees && (settings->active || connection->theirs.answers),
+	};
+}
+
+/*
+ * If the peer sends a tree and asks what we have of it, our data is the answers. If we ask, the
+ * peer's is. Returns 0 or -1.
+ */
+static int make_answers(struct connection *connection, struct failure *failure)
+{
+	const struct hello ours = plans_of(connection), *theirs = &connection->theirs;
+	int ends[2];
+
+	if (hello_asks(&ours, theirs)) {
+		connection->theirs.size = STREAM_SIZE_UNKNOWN;
+		connection->answers = answers_new();
+		return connection->answers ? 0
+					   : failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION,
+						     ENOMEM, "calloc", "");
+	}
+	if (!hello_asks(theirs, &ours))
+		return 0;
+	source_close(connection->source); /* a greeting */
+	connection->source = NULL;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, errno, "pipe2", "");
+	connection->answers_peer = true;
+	connection->answering = ends[1];
+	if (source_open_answers(&connection->source, ends[0]) == 0)
+		return 0;
+	close(ends[0]);
+	return failure_set(failure, FAILURE_ERRNO, PHASE_ALLOCATION, ENOMEM, "calloc", "");
+}
+
+/* Bytes of a stream for which a ring is made: answers need few. */
+static uint64_t ring_bytes(uint64_t size, bool is_answers)
+{
+	return is_answers ? ANSWERS_RING : size;
+}
 
 static int make_endpoint(struct connection *connection, struct failure *failure)
 {
@@ -105,8 +159,9 @@ static int make_slots(struct connection *connection, struct failure *failure)
 {
 	struct ring *ring = &connection->incoming_ring;
 	uint32_t depth = connection->limits.depth;
-	uint64_t ours = source_size(connection->source);
-	size_t least, size = slots_size(connection, connection->theirs.size, ours, &least);
+	uint64_t ours = ring_bytes(source_size(connection->source), connection->answers_peer);
+	uint64_t theirs = ring_bytes(connection->theirs.size, connection->answers);
+	size_t least, size = slots_size(connection, theirs, ours, &least);
 	int error;
 
 	connection->slots_held = calloc(depth, sizeof(*connection->slots_held));
@@ -126,7 +181,8 @@ static int make_slots(struct connection *connection, struct failure *failure)
 static int make_rings(struct connection *connection, struct failure *failure)
 {
 	const struct mover *mover = connection->mover;
-	uint64_t ours = source_size(connection->source), theirs = connection->theirs.size;
+	uint64_t ours = ring_bytes(source_size(connection->source), connection->answers_peer);
+	uint64_t theirs = ring_bytes(connection->theirs.size, connection->answers);
 	bool remote = connection->device->traits->read_needs_remote_write;
 	bool posted = mover->exposes == EXPOSES_NOTHING;
 	int incoming = mover->incoming_access | (remote ? IBV_ACCESS_REMOTE_WRITE : 0);
@@ -182,6 +238,14 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		hello_is_greeting(&connection->theirs) ? &no_output_file
 						       : &connection->settings->output_file,
 		connection->theirs.size);
+	if (!error && connection->answers) {
+		sink_collect(connection->sink, connection->answers);
+		source_ask(connection->source, connection->answers);
+	}
+	if (!error && connection->answers_peer) {
+		sink_answer(connection->sink, connection->answering);
+		connection->answering = -1;
+	}
 	if (!error)
 		error = sink_start(connection->sink, in,
 			flow_chunk(chunk, in->size, connection->theirs.size),
@@ -216,6 +280,8 @@ static int make_all(
 	bool streams;
 	int error;
 
+	if (request && make_answers(connection, failure))
+		return -1;
 	if (!connection->source && settings_open_source(connection->settings, &connection->source,
 					   PHASE_EXCHANGE, failure))
 		return -1;
@@ -265,18 +331,18 @@ static uint8_t smaller(int a, int b)
 static void make_hello(struct connection *connection)
 {
 	const struct exchange_settings *settings = connection->settings;
-	const struct hello ours = {
-		.version = HELLO_VERSION,
-		.mode = (uint8_t)connection->mode->number,
-		.kind = HELLO_EXCHANGE,
-		.size = source_size(connection->source),
-		.timeout = (uint32_t)settings->timeout,
-		.flags = settings->plans,
-		.mtu = connection->mtu,
-		/* A client that does not say so might not expect that the server does. */
-		.extended = settings->plans & (HELLO_SENDS_TREE | HELLO_TAKES_TREE) &&
-			    (settings->active || connection->theirs.extended),
-	};
+	const struct hello plans = plans_of(connection),
+			   ours = {
+				   .version = HELLO_VERSION,
+				   .mode = (uint8_t)connection->mode->number,
+				   .kind = HELLO_EXCHANGE,
+				   .size = source_size(connection->source),
+				   .timeout = (uint32_t)settings->timeout,
+				   .flags = plans.flags,
+				   .mtu = connection->mtu,
+				   .extended = plans.extended,
+				   .answers = plans.answers,
+			   };
 
 	connection->hello_bytes =
 		handshake_hello(&connection->handshake, &ours, &connection->hello_size);
@@ -293,7 +359,7 @@ int connection_create(const struct exchange_settings *settings, const struct mod
 	connection->settings = settings;
 	connection->mode = mode;
 	connection->dscp = -1;
-	connection->registration.worker.stop_fd = -1;
+	connection->registration.worker.stop_fd = connection->answering = -1;
 	connection->mover = mover_find(mode, request && request->tutorial);
 	connection->device = device;
 	connection->id = id;
@@ -454,8 +520,8 @@ int connection_established(
 	if (connection->settings->active) {
 		set_rnr_timer(connection);
 		events = read_answer(connection, reply, failure);
-		if (events < 0 || make_rings(connection, failure) ||
-			start_workers(connection, failure))
+		if (events < 0 || make_answers(connection, failure) ||
+			make_rings(connection, failure) || start_workers(connection, failure))
 			return -1;
 	}
 	show_tuning(connection);
@@ -560,6 +626,9 @@ void connection_destroy(struct connection *connection)
 		sink_stop(connection->sink);
 	source_close(connection->source);
 	sink_close(connection->sink);
+	answers_free(connection->answers);
+	if (connection->answering >= 0)
+		close(connection->answering);
 	worker_join(&connection->registration.worker);
 	wakeup_queue_withdraw(connection->settings->wakeups, &connection->to_main);
 	wakeup_queue_withdraw(&connection->device->wakeups, &connection->to_thread);

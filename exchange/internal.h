@@ -69,6 +69,9 @@ enum operation {
 	OPERATION_RECEIVE = ENDPOINT_RECEIVE,
 };
 
+/* The size of the ring for what a receiver answers about a tree, in bytes. */
+#define ANSWERS_RING 65536
+
 /* The most threads for a file without --workers. */
 #define WORKERS_MOST 4
 
@@ -147,6 +150,9 @@ struct connection {
 	struct span *pieces_placed; /* of incoming_ring */
 	struct source *source;
 	struct sink *sink;
+	struct answers *answers; /* of the peer, about the tree that we send, or NULL */
+	bool answers_peer;       /* our stream is the answers about the tree that we store */
+	int answering;           /* to be the sink's: where these go, or -1 */
 	struct hello theirs;
 	bool counted; /* see struct request */
 	struct handshake handshake;

@@ -80,6 +80,7 @@ static struct json_object *stream_json(
 	document_add_text(object, "name", stream->name);
 	document_add_text(object, "path", stream->path);
 	document_add_number_if(object, "entries", stream->entries > 0, stream->entries);
+	document_add_number_if(object, "there", stream->entries > 0, stream->there);
 	document_add_number_if(object, "skipped", stream->skipped, omitted_count(stream->skipped));
 	document_add_number_if(
 		object, "unreadable", stream->unreadable, omitted_count(stream->unreadable));
@@ -182,7 +183,7 @@ static void format_resumed(char *text, size_t size, const struct report_stream *
 }
 
 /* How much a summary says was transferred. */
-#define AMOUNT_TEXT (4 * UNITS_TEXT + 48)
+#define AMOUNT_TEXT (5 * UNITS_TEXT + 64)
 
 /* Appends a number of entries that were left out, after other notes or as the first one. */
 static void append_omitted(
@@ -206,8 +207,12 @@ static void format_files(char text[AMOUNT_TEXT], const struct report_stream *str
 	char files[UNITS_TEXT], contents[UNITS_TEXT];
 	const char *separator = "; ";
 
-	snprintf(text, AMOUNT_TEXT, " (%s file%s, %s", units_format_count(files, stream->files),
-		stream->files == 1 ? "" : "s", units_format(contents, stream->contents));
+	snprintf(text, AMOUNT_TEXT, " (%s file%s, ", units_format_count(files, stream->files),
+		stream->files == 1 ? "" : "s");
+	if (stream->there > 0)
+		text_append(text, AMOUNT_TEXT, "%s already there, ",
+			units_format_count(files, stream->there));
+	text_append(text, AMOUNT_TEXT, "%s", units_format(contents, stream->contents));
 	if (stream->contents > stream->bytes) {
 		text_append(text, AMOUNT_TEXT, "; %s without holes",
 			units_format(contents, stream->bytes));
@@ -303,7 +308,13 @@ int report_messages(char *text, size_t size, const struct report *report, const 
 static bool receives_stream(const struct connection *connection)
 {
 	return (connection->sink && sink_has_output(connection->sink)) ||
-	       connection->theirs.size > SINK_TEXT_SIZE;
+	       (connection->theirs.size > SINK_TEXT_SIZE && !connection->answers);
+}
+
+/* True if we send more than a message. */
+static bool sends_stream(const struct connection *connection)
+{
+	return !source_is_text(connection->source) && !connection->answers_peer;
 }
 
 /* Adds a direction that has this size; a tree's is known later. */
@@ -324,7 +335,7 @@ static void add_stream(struct progress_state *state, uint64_t size, const struct
 struct progress_state connection_progress(struct connection *connection)
 {
 	bool in = receives_stream(connection);
-	bool out = !source_is_text(connection->source) || !in;
+	bool out = sends_stream(connection) || !in;
 	uint64_t sent = atomic_load(&connection->sent_bytes);
 	struct tree_state tree = source_tree(connection->source, sent);
 	struct progress_state state = {.checking = atomic_load(&connection->checking)};
@@ -337,7 +348,7 @@ struct progress_state connection_progress(struct connection *connection)
 		state.moved = sent;
 		add_stream(&state, source_size(connection->source), &tree);
 	}
-	if (in || source_is_text(connection->source)) {
+	if (in || !sends_stream(connection)) {
 		tree = connection->sink ? sink_tree(connection->sink) : (struct tree_state){0};
 		state.moved += atomic_load(&connection->received_bytes);
 		add_stream(&state, connection->theirs.size, &tree);
@@ -414,6 +425,8 @@ static bool server_keeps_part(const struct connection *connection)
 	const struct resumption *resuming = &connection->resuming_out;
 	uint64_t size = source_size(connection->source);
 
+	if (connection->answers)
+		return connection->sender.credited > 0;
 	return resuming->possible && size != STREAM_SIZE_UNKNOWN && size >= OUTPUT_FILE_RESUMED &&
 	       ((connection->theirs.flags & HELLO_TAKES_TREE) || resuming->offered > 0) &&
 	       (resuming->from > 0 || connection->sender.credited > 0);
@@ -435,6 +448,7 @@ static void find_resumable(
 static void count_files(struct report_stream *stream, struct tree_state tree)
 {
 	stream->files = tree.file;
+	stream->there = tree.kept;
 	stream->contents = tree.bytes;
 }
 
@@ -452,7 +466,7 @@ static void find_paces(const struct connection *connection, struct report *repor
 {
 	if (!connection->streaming)
 		return;
-	if (!source_is_text(connection->source))
+	if (sends_stream(connection))
 		report->sent.pace = source_pace(connection->source);
 	report->sent.ring = connection->outgoing_ring.size;
 	if (connection->sink && receives_stream(connection))
@@ -570,11 +584,11 @@ void connection_report(struct connection *connection, const struct failure *outc
 		memory_budget_read(&memory);
 		document_print(report_json(&report));
 	}
-	if (connection->streaming && !source_is_text(connection->source))
+	if (connection->streaming && sends_stream(connection))
 		print_summary(settings->output, &report, true);
 	if (connection->streaming && receives_stream(connection))
 		print_summary(settings->output, &report, false);
-	if (complete && source_is_text(connection->source) && !receives_stream(connection))
+	if (complete && !sends_stream(connection) && !receives_stream(connection))
 		print_messages(connection, &report);
 }
 

@@ -27,7 +27,8 @@ struct report_stream {
 	bool discarded;        /* received, but not stored */
 	bool complete;         /* all bytes were moved, and the digest is known */
 	uint64_t files;        /* if a complete tree: its files and links */
-	uint64_t contents;     /* the size of these files */
+	uint64_t there;        /* those that the receiver had as they are */
+	uint64_t contents;     /* the size of the others */
 	double checked;        /* seconds in which both sides compared what the receiver had */
 	bool resumes;          /* not complete; the client's same command moves the rest */
 	bool kept;             /* by a server, which says that instead */

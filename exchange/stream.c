@@ -267,7 +267,7 @@ static void show(struct connection *connection)
 	const uint8_t *bytes;
 	size_t size;
 
-	if (sink_has_output(connection->sink))
+	if (sink_has_output(connection->sink) || connection->answers)
 		return;
 	bytes = sink_text(connection->sink, &size);
 	if (bytes) {

@@ -11,8 +11,9 @@ static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
 /* Announces a secret with the digests of docs/protocol.md. 1 announced those of version 0.1. */
 #define HAS_SECRET 2
 
-/* In an exchange, the bit of `extended`; the others are the MTU. */
+/* In an exchange, the bits of `extended` and `answers`; the others are the MTU. */
 #define EXTENDED 0x8000
+#define ANSWERS  0x4000
 
 /* The lower bits of what work requests need are bytes of inline data. */
 #define INLINE_BITS 11
@@ -42,7 +43,8 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 	le_put32(buffer + AT_TIMEOUT, hello->timeout);
 	buffer[AT_SECRET] = hello->secret ? HAS_SECRET : 0;
 	buffer[AT_FLAGS] = hello->flags;
-	le_put16(buffer + AT_MTU, (uint16_t)(hello->mtu | (hello->extended ? EXTENDED : 0)));
+	le_put16(buffer + AT_MTU, (uint16_t)(hello->mtu | (hello->extended ? EXTENDED : 0) |
+					     (hello->answers ? ANSWERS : 0)));
 }
 
 int hello_decode(struct hello *hello, const void *data, size_t length)
@@ -65,7 +67,8 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 	hello->mtu = le_get16(bytes + AT_MTU);
 	if (hello->kind == HELLO_EXCHANGE) {
 		hello->extended = hello->mtu & EXTENDED;
-		hello->mtu &= EXTENDED - 1;
+		hello->answers = hello->mtu & ANSWERS;
+		hello->mtu &= ANSWERS - 1;
 	}
 	return 0;
 }
@@ -100,6 +103,13 @@ bool hello_resumes(const struct hello *sender, const struct hello *receiver)
 	return (sender->flags & receiver->flags & HELLO_RESUMES) &&
 	       (sender->flags & HELLO_SENDS_FILE) && !(sender->flags & HELLO_SENDS_TREE) &&
 	       (receiver->flags & HELLO_WANTS_DATA);
+}
+
+bool hello_asks(const struct hello *sender, const struct hello *receiver)
+{
+	return sender->answers && receiver->answers && (sender->flags & HELLO_SENDS_TREE) &&
+	       (receiver->flags & HELLO_TAKES_TREE) && (receiver->flags & HELLO_WANTS_DATA) &&
+	       !(receiver->flags & HELLO_SENDS_DATA);
 }
 
 bool hello_is_control(const struct hello *hello)

@@ -62,6 +62,7 @@ struct hello {
 	 */
 	uint16_t mtu;
 	bool extended; /* exchange: the sender understands TREE_SPARSE and TREE_HARD_LINK */
+	bool answers;  /* exchange: it understands TREE_ASK and what follows from that */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);
@@ -84,6 +85,12 @@ bool hello_is_greeting(const struct hello *hello);
 
 /* True if the sender's file may resume at the receiver: MSG_HAVE and MSG_START precede its data. */
 bool hello_resumes(const struct hello *sender, const struct hello *receiver);
+
+/*
+ * True if the sender of a tree asks the receiver what it has, whose own stream then consists of the
+ * answers, instead of a greeting: its size is unknown.
+ */
+bool hello_asks(const struct hello *sender, const struct hello *receiver);
 
 /* True for a control session (protocol/command.h): a diagnosis or a measurement. */
 bool hello_is_control(const struct hello *hello);

@@ -37,12 +37,18 @@ static bool is_valid(const struct tree_entry *entry)
 	case TREE_FILE:
 		return entry->name_size > 0;
 	case TREE_SPARSE:
+	case TREE_CONTINUED:
+	case TREE_KEPT:
 		return entry->name_size > 0 && entry->size > 0;
 	case TREE_LINK:
 	case TREE_HARD_LINK:
 		return entry->name_size > 0 && entry->size > 0 && entry->size <= TREE_LINK_MAX;
 	case TREE_LEAVE:
+	case TREE_ASKED:
 		return entry->name_size == 0 && entry->size == 0;
+	case TREE_ASK:
+		return entry->name_size == 0 && entry->size > TREE_ASK_SIZE &&
+		       entry->size <= TREE_ASK_MAX;
 	}
 	return false;
 }
@@ -72,6 +78,20 @@ int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], ui
 	if (run->hole > left || run->data > left - run->hole)
 		return -EPROTO;
 	return run->data > 0 || run->hole == left ? 0 : -EPROTO;
+}
+
+void tree_answer_encode(const struct tree_answer *answer, uint8_t bytes[TREE_ANSWER_SIZE])
+{
+	le_put64(bytes, answer->number);
+	le_put64(bytes + 8, answer->size);
+	memcpy(bytes + 16, answer->digest.bytes, DIGEST_SIZE);
+}
+
+void tree_answer_decode(struct tree_answer *answer, const uint8_t bytes[TREE_ANSWER_SIZE])
+{
+	answer->number = le_get64(bytes);
+	answer->size = le_get64(bytes + 8);
+	memcpy(answer->digest.bytes, bytes + 16, DIGEST_SIZE);
 }
 
 /* More files than this are unknown: see is_valid(). */

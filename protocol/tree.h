@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/digest.h"
+
 #define TREE_HEADER_SIZE 24
 #define TREE_NAME_MAX    255  /* bytes */
 #define TREE_LINK_MAX    4095 /* bytes of a link's target */
@@ -28,6 +30,12 @@ enum tree_kind {
 	/* Only if the peer understands them: `extended` of its hello. */
 	TREE_SPARSE = 6,    /* a file with holes; contents: its runs */
 	TREE_HARD_LINK = 7, /* another name of an earlier file; contents: that file's path */
+
+	/* Only if the peer answers: `answers` of its hello. Asks precede TREE_START. */
+	TREE_ASK = 8,       /* for what the peer has of a file; contents: its size and path */
+	TREE_ASKED = 9,     /* no further ask follows */
+	TREE_KEPT = 10,     /* a file that the peer has as it is; no contents */
+	TREE_CONTINUED = 11 /* the same as TREE_SPARSE, but the first hole is what the peer has */
 };
 
 struct tree_entry {
@@ -35,8 +43,8 @@ struct tree_entry {
 	uint16_t mode;        /* permissions, at most 0777 */
 	uint32_t nanoseconds; /* of the modification time */
 	int64_t seconds;      /* of the modification time, since 1970 */
-	uint64_t size;        /* bytes of the contents, or of a sparse file; at most INT64_MAX */
-	uint8_t name_size;    /* bytes */
+	uint64_t size; /* bytes of the contents, or of a file that has some; at most INT64_MAX */
+	uint8_t name_size; /* bytes */
 };
 
 /* A run of a sparse file: a hole, which may be empty, and the data behind it. */
@@ -56,6 +64,22 @@ void tree_run_encode(const struct tree_run *run, uint8_t bytes[TREE_RUN_SIZE]);
  * exceeds them, or has no data although it does not end the file.
  */
 int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], uint64_t left);
+
+/* Bytes before the path in the contents of a TREE_ASK: the file's size. */
+#define TREE_ASK_SIZE 8
+#define TREE_ASK_MAX  (TREE_ASK_SIZE + TREE_LINK_MAX)
+
+/* What the receiver of a tree has of a file: the answer to an ask. */
+struct tree_answer {
+	uint64_t number;      /* of the ask, from 0 */
+	uint64_t size;        /* bytes, the first ones of the file */
+	struct digest digest; /* of these bytes: DIGEST_EXISTING */
+};
+
+#define TREE_ANSWER_SIZE (16 + DIGEST_SIZE)
+
+void tree_answer_encode(const struct tree_answer *answer, uint8_t bytes[TREE_ANSWER_SIZE]);
+void tree_answer_decode(struct tree_answer *answer, const uint8_t bytes[TREE_ANSWER_SIZE]);
 
 /*
  * In a TREE_START, the modification time is replaced by what the stream consists of: its bytes and

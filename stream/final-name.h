@@ -13,6 +13,9 @@
  */
 int final_name_check(int directory, const char *name, bool force, const char **hint);
 
+/* What to print instead after EISDIR if the name is that of a directory of a tree. */
+#define FINAL_NAME_MERGES " (with --update at the receiver, directories are merged)"
+
 /* Returns the hint for the error of final_name_take(). */
 const char *final_name_hint(int error);
 

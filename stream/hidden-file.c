@@ -253,26 +253,55 @@ void hidden_folder_remove(int directory, const char *hidden)
 	int folder = openat(directory, hidden, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (folder >= 0)
-		empty_folder(folder, TREE_DEPTH_MAX);
+		empty_folder(
+			folder, TREE_DEPTH_MAX + 2); /* in the hidden folder, and in an attempt */
 	unlinkat(directory, hidden, AT_REMOVEDIR);
 }
 
 /*
- * Removes a hidden folder unless it is in use, or not ours to touch. Returns -ENOENT if it does not
- * exist, otherwise 0.
+ * Opens and locks a hidden folder. Returns the descriptor; -ENOENT if it does not exist; or -EBUSY
+ * if it is in use, or not ours to touch.
  */
-static int remove_leftover_folder(int directory, const char *name)
+static int open_leftover_folder(int directory, const char *name)
 {
 	int folder = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat status;
 
 	if (folder < 0)
-		return errno == ENOENT ? -ENOENT : 0;
+		return errno == ENOENT ? -ENOENT : -EBUSY;
 	if (fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
 		flock(folder, LOCK_EX | LOCK_NB) == 0 && is_linked(directory, name, &status))
-		hidden_folder_remove(directory, name);
+		return folder;
+	close(folder);
+	return -EBUSY;
+}
+
+/* Removes a hidden folder unless it is in use, or not ours to touch. Returns -ENOENT or 0. */
+static int remove_leftover_folder(int directory, const char *name)
+{
+	int folder = open_leftover_folder(directory, name);
+
+	if (folder < 0)
+		return folder == -ENOENT ? -ENOENT : 0;
+	hidden_folder_remove(directory, name);
 	close(folder);
 	return 0;
+}
+
+int hidden_folder_adopt(int directory, const char *name, char hidden[FILE_NAME_MAX + 1])
+{
+	bool more = true;
+
+	for (unsigned int number = 0; more; number++) {
+		int folder;
+
+		hidden_name(name, number, hidden);
+		folder = open_leftover_folder(directory, hidden);
+		if (folder >= 0)
+			return folder;
+		more = goes_on(number, folder);
+	}
+	return -ENOENT;
 }
 
 int hidden_folder_open(int directory, const char *name, char hidden[FILE_NAME_MAX + 1])

@@ -1,8 +1,8 @@
 /*
  * Hidden files and folders, ".NAME.xxxxxx", which hold received data until it is complete and
  * verified. Their owner keeps them locked (flock(2)), so an unlocked one is left over from a
- * process that was killed, or from an exchange that failed: a file can be resumed; anything else is
- * removed when data of the same name is received again.
+ * process that was killed, or from an exchange that failed: it can be resumed, or is removed when
+ * data of the same name is received again.
  *
  * The hidden names of a name are numbered, and a transfer takes the first one that is free.
  * Leftovers are found by trying these names in order, because reading a directory of a million
@@ -44,6 +44,12 @@ int hidden_file_open(int directory, const char *name, uint64_t most, char hidden
  * unlocks the folder. Returns the descriptor or -errno.
  */
 int hidden_folder_open(int directory, const char *name, char hidden[FILE_NAME_MAX + 1]);
+
+/*
+ * Opens and locks a leftover hidden folder of this name, and stores its own name. The caller closes
+ * the descriptor, which unlocks the folder. Returns the descriptor, or -ENOENT if there is none.
+ */
+int hidden_folder_adopt(int directory, const char *name, char hidden[FILE_NAME_MAX + 1]);
 
 /* Removes a hidden folder and what a tree output (stream/tree-output.h) stored in it. */
 void hidden_folder_remove(int directory, const char *hidden);

@@ -42,7 +42,7 @@ struct output_file {
 	uint64_t length;  /* bytes of the whole file, 0 if unknown */
 	uint64_t storage; /* bytes of storage that it needs, 0 if unknown */
 	off_t size;       /* bytes in the hidden file */
-	bool force, wants_direct;
+	bool force, update, wants_direct;
 	bool spoiled;                   /* the data is damaged */
 	int error;                      /* first failed write; 0: none */
 	char name[FILE_NAME_MAX + 1];   /* the final name; "-": standard output */
@@ -114,11 +114,13 @@ static int refuse_name(const struct output_file *file, int error, const char *hi
 }
 
 /* Checks, before the peer sends anything, that the final name is currently available. */
-static int check_name(const struct output_file *file, char *why)
+static int check_name(const struct output_file *file, bool tree, char *why)
 {
 	const char *hint;
 	int error = final_name_check(file->directory, file->name, file->force, &hint);
 
+	if (tree && error == -EISDIR)
+		hint = FINAL_NAME_MERGES;
 	return error ? refuse_name(file, error, hint, why) : 0;
 }
 
@@ -227,7 +229,7 @@ static int open_in(struct output_file *file, const char *path, char *why)
 		return refuse(file, -errno, "", why);
 	if (open_there(file))
 		return 0;
-	error = check_name(file, why);
+	error = check_name(file, false, why);
 	if (error)
 		return error;
 	return open_hidden(file, why);
@@ -237,16 +239,21 @@ static int open_in(struct output_file *file, const char *path, char *why)
 static int open_tree(struct output_file *file, const char *path,
 	const struct output_file_offer *offer, char *why)
 {
+	const struct tree_output_options options = {
+		.force = file->force,
+		.update = file->update,
+		.keyed = offer->keyed,
+		.answers = offer->answers,
+	};
 	int error = 0;
 
 	file->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (file->directory < 0)
 		return refuse(file, -errno, "", why);
-	if (offer->size > 0)
-		error = check_name(file, why);
+	if (offer->size > 0 && !file->update)
+		error = check_name(file, true, why);
 	if (!error)
-		error = tree_output_open(
-			&file->tree, file->directory, file->name, file->force, why);
+		error = tree_output_open(&file->tree, file->directory, file->name, &options, why);
 	if (!error)
 		tree_output_count_in(file->tree, offer->progress);
 	return error;
@@ -361,6 +368,7 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	}
 	made->writer.descriptor = made->directory = made->file = made->there = -1;
 	made->force = options->force;
+	made->update = options->update;
 	made->wants_direct = options->direct;
 	made->total = offer->total;
 	made->length = offer->length;
@@ -426,7 +434,7 @@ int output_file_start(struct output_file *file, uint64_t start, char why[OUTPUT_
 		close(file->there);
 		file->there = -1;
 		file->total = 0; /* its leftover data is not the peer's either */
-		error = check_name(file, why);
+		error = check_name(file, false, why);
 		if (error)
 			return error;
 		return open_hidden(file, why);
@@ -467,8 +475,12 @@ int output_file_write(
 {
 	int error;
 
-	if (file->tree)
-		return tree_output_write(file->tree, data, size, why);
+	if (file->tree) {
+		error = tree_output_write(file->tree, data, size, why);
+		if (error != -ECANCELED)
+			file->error = error;
+		return error;
+	}
 	error = file->error;
 	if (!error && file->directory < 0)
 		error = writer_write(&file->writer, data, size);
@@ -494,7 +506,11 @@ void output_file_help(struct output_file *file)
 
 int output_file_end(struct output_file *file, bool complete, char why[OUTPUT_FILE_WHY_SIZE])
 {
-	return tree_output_end(file->tree, complete, why);
+	int error = tree_output_end(file->tree, complete, why);
+
+	if (error && error != -ECANCELED)
+		file->error = error;
+	return error;
 }
 
 bool output_file_is_direct(const struct output_file *file)
@@ -597,7 +613,7 @@ int output_file_commit(struct output_file *file, char why[OUTPUT_FILE_WHY_SIZE])
 	int error = file->error;
 
 	if (file->tree)
-		return tree_output_commit(file->tree, why);
+		return file->error = tree_output_commit(file->tree, why);
 	if (!error)
 		error = file->directory < 0 ? commit_writer(file) : commit_file(file);
 	if (!error)
@@ -614,12 +630,12 @@ static bool can_resume(const struct output_file *file)
 
 bool output_file_close(struct output_file *file)
 {
-	bool stays;
+	bool stays, tree_stays;
 
 	if (!file)
 		return false;
 	writer_close(&file->writer);
-	tree_output_close(file->tree);
+	tree_stays = tree_output_close(file->tree, !file->spoiled && !file->error);
 	stays = file->hidden[0] && can_resume(file);
 	/* Several threads may have written more, with gaps in it. */
 	if (stays && ftruncate(file->file, file->size))
@@ -636,5 +652,5 @@ bool output_file_close(struct output_file *file)
 	if (file->directory >= 0)
 		close(file->directory);
 	free(file);
-	return stays;
+	return stays || tree_stays;
 }

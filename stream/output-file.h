@@ -27,8 +27,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/digest.h"
 #include "stream/file-name.h"
 #include "stream/tree-progress.h"
+#include "stream/writer.h"
 
 /* Sizes from which an interrupted transfer leaves its data to be resumed, in bytes. */
 #define OUTPUT_FILE_RESUMED (UINT64_C(64) << 20)
@@ -49,6 +51,7 @@ struct output_file_options {
 	 */
 	const char *output;
 	bool force;  /* replace an existing file as if it were new; never a directory */
+	bool update; /* merge a tree stream into existing directories */
 	bool direct; /* write a regular file past the page cache; not those of a tree stream */
 };
 
@@ -62,6 +65,8 @@ struct output_file_offer {
 	uint64_t storage;               /* bytes of storage that the file needs, 0 if unknown */
 	bool tree;                      /* a tree stream (protocol/tree.h) instead of a file */
 	struct tree_progress *progress; /* of a tree stream, may be NULL; outlives the file */
+	const struct digester *keyed;   /* of a tree stream: struct tree_output_options */
+	struct writer answers;          /* the same */
 };
 
 /*

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "host/memory-budget.h"
 #include "stream/crew.h"
 #include "stream/direct.h"
+#include "stream/file-digest.h"
 #include "stream/file-name.h"
 #include "stream/sink.h"
 #include "stream/source.h"
@@ -23,9 +23,6 @@
 /* Bytes copied at a time if the digest is keyed, and if the file is written directly. */
 #define COPY_SIZE   ((size_t)128 << 10)
 #define DIRECT_SIZE ((size_t)1 << 20)
-
-/* Bytes read at a time from a file that is already here. */
-#define READ_SIZE ((size_t)256 << 10)
 
 struct sink {
 	const struct output_file_options *options; /* output NULL: the data is not kept */
@@ -54,6 +51,9 @@ struct sink {
 	/* owned by the emptying thread until it sets `state` */
 	struct output_file *file;
 	struct digester *digester;
+	struct digester *keyed;  /* the digester without data, if the sender of a tree asks */
+	int answering;           /* where the answers go, or -1 */
+	struct answers *answers; /* what the data is, instead of a file: the caller's, or NULL */
 	struct digester *unused; /* the digester without the data that is already here, or NULL */
 	uint8_t *copies;         /* for each worker, if keyed or direct */
 	size_t copy_size;        /* bytes of data that fit into one */
@@ -81,7 +81,7 @@ int sink_open(struct sink **result, const struct output_file_options *options, u
 
 	if (!sink)
 		return -ENOMEM;
-	sink->worker.stop_fd = -1;
+	sink->worker.stop_fd = sink->answering = -1;
 	pthread_mutex_init(&sink->taking, NULL);
 	sink->tree_progress = (struct tree_progress)TREE_PROGRESS_INITIAL;
 	sink->options = options;
@@ -102,7 +102,10 @@ void sink_close(struct sink *sink)
 		return;
 	worker_join(&sink->worker);
 	output_file_close(sink->file);
+	if (sink->answering >= 0)
+		close(sink->answering);
 	digester_free(sink->digester);
+	digester_free(sink->keyed);
 	digester_free(sink->unused);
 	free(sink->copies);
 	memory_budget_return(sink->copies_memory, sink->copies_memory);
@@ -176,6 +179,17 @@ static void copy_data(
 			taken->size, part);
 }
 
+/* The data is answers of the peer. Returns 0 or -errno. */
+static int take_answers(struct sink *sink, const struct taken *taken)
+{
+	int error = answers_take(sink->answers, taken->bytes, taken->size);
+
+	if (error)
+		snprintf(sink->why, sizeof(sink->why), "cannot use the peer's answers: %s",
+			strerror(-error));
+	return error;
+}
+
 /*
  * Finishes data in its turn: everything in front of it is. With `written`, it is in the file,
  * unless there was an error. Returns 0 or -errno of the output.
@@ -193,7 +207,9 @@ static int finish_data(struct sink *sink, const struct taken *taken, bool writte
 	pace_until(pace, PACE_DIGEST, pace_now());
 	if (error)
 		return output_file_refuse(sink->file, error, sink->why);
-	if (written)
+	if (sink->answers)
+		error = take_answers(sink, taken);
+	else if (written)
 		output_file_advance(sink->file, taken->size);
 	else if (sink->file)
 		error = output_file_write(sink->file, taken->bytes, taken->size, sink->why);
@@ -306,6 +322,8 @@ static enum sink_state verify(struct sink *sink)
 			output_file_spoil(sink->file);
 		return SINK_DAMAGED;
 	}
+	if (sink->answers)
+		answers_end(sink->answers);
 	if (!sink->file)
 		return SINK_VERIFIED;
 	sink->there = output_file_is_there(sink->file);
@@ -326,36 +344,24 @@ static int open_output_file(struct sink *sink)
 
 	if (!sink->options->output)
 		return 0;
+	if (sink->answering >= 0) {
+		sink->keyed = digester_copy(sink->digester);
+		if (!sink->keyed)
+			return -ENOMEM;
+		sink->offer.keyed = sink->keyed;
+		sink->offer.answers = (struct writer){.descriptor = sink->answering,
+			.stop_fd = sink->worker.stop_fd,
+			.ours = true,
+			.most = PIPE_BUF};
+		sink->answering = -1;
+	}
 	error = output_file_open(
 		&sink->file, sink->options, &sink->offer, sink->worker.stop_fd, sink->why);
 	if (!error)
 		snprintf(sink->path, sizeof(sink->path), "%s", output_file_path(sink->file));
+	else if (sink->keyed)
+		close(sink->offer.answers.descriptor);
 	return error;
-}
-
-/* Adds a file to the digest. Returns 0, -ECANCELED, or -EIO if it cannot be read as a whole. */
-static int digest_file(struct sink *sink, int file, uint64_t size)
-{
-	struct pollfd stop = {.fd = sink->worker.stop_fd, .events = POLLIN};
-	uint8_t *bytes = malloc(READ_SIZE);
-	uint64_t position = 0;
-	ssize_t got = 1;
-
-	while (bytes && got > 0 && position < size) {
-		uint64_t left = size - position;
-
-		if (poll(&stop, 1, 0) > 0) {
-			free(bytes);
-			return -ECANCELED;
-		}
-		got = pread(
-			file, bytes, left < READ_SIZE ? (size_t)left : READ_SIZE, (off_t)position);
-		if (got > 0)
-			digester_add(sink->digester, bytes, (size_t)got);
-		position += got > 0 ? (uint64_t)got : 0;
-	}
-	free(bytes);
-	return position == size ? 0 : -EIO;
 }
 
 /* Starts the digest anew, without the data that is already here. */
@@ -377,7 +383,7 @@ static int find_existing(struct sink *sink)
 	sink->unused = digester_copy(sink->digester);
 	if (!sink->unused)
 		return 0;
-	error = digest_file(sink, file, size);
+	error = file_digest_add(sink->digester, file, size, sink->worker.stop_fd);
 	if (error == -ECANCELED)
 		return error;
 	if (error) { /* the peer sends everything */
@@ -489,6 +495,16 @@ void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool r
 	sink->offer.total = resumes && knows_size ? sink->total : 0;
 	sink->offer.length = knows_size ? sink->total : 0;
 	ring_begin(sink->ring);
+}
+
+void sink_answer(struct sink *sink, int descriptor)
+{
+	sink->answering = descriptor;
+}
+
+void sink_collect(struct sink *sink, struct answers *answers)
+{
+	sink->answers = answers;
 }
 
 bool sink_have(struct sink *sink, uint64_t *size, struct digest *digest)

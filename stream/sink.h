@@ -17,6 +17,7 @@
 
 #include "base/worker.h"
 #include "protocol/digest.h"
+#include "stream/answers.h"
 #include "stream/output-file.h"
 #include "stream/pace.h"
 #include "stream/ring.h"
@@ -56,6 +57,18 @@ int sink_start(struct sink *sink, struct ring *ring, size_t most, unsigned int w
  * digests and writes a copy of the data. Call it before sink_begin().
  */
 void sink_set_key(struct sink *sink, const uint8_t key[DIGEST_KEY_SIZE]);
+
+/*
+ * If the sender of a tree asks what is here (stream/present.h): where the answers go, the writing
+ * end of a pipe, which the sink closes. Call it before sink_begin().
+ */
+void sink_answer(struct sink *sink, int descriptor);
+
+/*
+ * The data is the answers of a peer that stores our tree. They belong to the caller and must
+ * outlive the sink. Call it before sink_begin().
+ */
+void sink_collect(struct sink *sink, struct answers *answers);
 
 /*
  * Lets the thread start with what the peer offers, which is copied, except `total`: it is the size

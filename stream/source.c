@@ -16,6 +16,7 @@
 
 #include "base/output.h"
 #include "base/text.h"
+#include "stream/answers.h"
 #include "stream/crew.h"
 #include "stream/direct.h"
 #include "stream/source.h"
@@ -45,6 +46,8 @@ struct source {
 	off_t offset;         /* of the file's first byte to send */
 	struct worker worker;
 	struct digester *digester; /* NULL for a text */
+	struct answers *answers;   /* of the peer, about a tree: the caller's, or NULL */
+	struct digester *keyed;    /* for them: without data */
 	struct source *next;       /* in a list of the owner */
 
 	/* set before the ring begins */
@@ -224,6 +227,25 @@ int source_open(struct source **result, const char *input, const void *text, siz
 	return 0;
 }
 
+int source_open_answers(struct source **result, int descriptor)
+{
+	struct source *source = new_source();
+
+	if (!source || !(source->digester = digester_new())) {
+		source_close(source);
+		return -ENOMEM;
+	}
+	source->descriptor = descriptor;
+	source->size = STREAM_SIZE_UNKNOWN;
+	*result = source;
+	return 0;
+}
+
+void source_ask(struct source *source, struct answers *answers)
+{
+	source->answers = answers;
+}
+
 int source_use_direct(struct source *source, const char *input, char why[WORKER_WHY_SIZE])
 {
 	int direct;
@@ -270,6 +292,7 @@ void source_close(struct source *source)
 	worker_join(&source->worker);
 	close_input(source);
 	digester_free(source->digester);
+	digester_free(source->keyed);
 	pthread_mutex_destroy(&source->claiming);
 	omitted_end(&source->skipped);
 	omitted_end(&source->unreadable);
@@ -352,7 +375,8 @@ static void add_bytes(struct source *source, size_t size)
 	level = ring_level(source->ring);
 	if (level.filled - source->woken >= (uint64_t)READS_PER_WAKEUP * source->most ||
 		level.filled - level.freed == source->ring->size ||
-		(!source->regular && poll(&input, 1, 0) == 0)) {
+		(!source->regular && poll(&input, 1, 0) == 0) ||
+		(source->answers && source->tree && tree_input_awaits(source->tree))) {
 		source->woken = level.filled;
 		listener->moved(listener->about);
 	}
@@ -548,6 +572,14 @@ static void fill_ring(struct source *source)
 		return;
 	find_start(source);
 	pace_start(&source->pace, 1, source->most);
+	if (source->tree && source->answers) {
+		source->keyed = digester_copy(source->digester);
+		if (!source->keyed) {
+			source->error = cannot_read(source->why, "", strerror(ENOMEM), -ENOMEM);
+			return;
+		}
+		tree_input_ask(source->tree, source->answers, source->keyed);
+	}
 	if (source->tree) {
 		tree_input_use_workers(source->tree, source->workers);
 		source->pace.workers = crew_run(source->workers, "source", read_tree, source);
@@ -646,6 +678,8 @@ void source_stop(struct source *source)
 		return;
 	if (source->ring)
 		ring_stop(source->ring);
+	if (source->answers)
+		answers_stop(source->answers);
 	worker_stop(&source->worker);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/worker.h"
 #include "protocol/digest.h"
+#include "stream/answers.h"
 #include "stream/omitted.h"
 #include "stream/pace.h"
 #include "stream/ring.h"
@@ -48,6 +49,18 @@ int source_open_tree(struct source **source, const char *const paths[], unsigned
  */
 int source_exclude(struct source *source, const char *const patterns[], unsigned int count,
 	char why[WORKER_WHY_SIZE]);
+
+/*
+ * A source of what a sink answers (sink_answer()): the reading end of a pipe, which it closes. On
+ * failure, -ENOMEM, it is still the caller's.
+ */
+int source_open_answers(struct source **source, int descriptor);
+
+/*
+ * Asks the peer what it has of a tree's files. The answers, which a sink collects, belong to the
+ * caller and must outlive the source. Call it before source_start().
+ */
+void source_ask(struct source *source, struct answers *answers);
 
 /*
  * Reads the file at this path, which source_open() has just opened, past the page cache

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "host/memory-budget.h"
+#include "protocol/little-endian.h"
 #include "protocol/tree.h"
+#include "stream/file-digest.h"
 #include "stream/hard-links.h"
 #include "stream/holes.h"
 #include "stream/storage.h"
@@ -50,11 +52,28 @@ struct entry {
 	uint64_t storage;
 	dev_t device; /* of a file, and its number there: */
 	ino_t number;
-	bool linked;       /* it has several names */
-	uint8_t *contents; /* of a file that was read, or of a link; or NULL */
-	int file;          /* open, if its contents are not read yet; otherwise -1 */
+	bool linked;                      /* it has several names */
+	uint64_t length;                  /* of a file, with its holes */
+	const struct tree_answer *answer; /* what the peer has of it, or NULL */
+	const struct digester *keyed;     /* for that */
+	uint64_t there;                   /* bytes that the peer has */
+	uint8_t *contents;                /* of a file that was read, or of a link; or NULL */
+	int file;                         /* open, if its contents are not read yet; otherwise -1 */
 
 	char texts[]; /* name, path */
+};
+
+/* What the first walk adds up. */
+struct sums {
+	uint64_t total, files, storage;
+};
+
+/* The beginning of the stream. */
+enum beginning {
+	BEGINS,  /* nothing was sent */
+	ASKS,    /* what the peer has */
+	AWAITS,  /* the answers */
+	STARTED, /* the first entry was sent */
 };
 
 struct tree_input {
@@ -62,11 +81,14 @@ struct tree_input {
 	struct tree_walk *walk;
 	const char **excluded; /* patterns, or NULL */
 	struct tasks tasks;
-	bool extended;                        /* the peer understands all kinds of entries */
-	struct hard_links links;              /* of the current walk */
-	unsigned int window;                  /* tasks that are kept ahead */
-	uint64_t ahead;                       /* bytes of a file that each of them may read */
-	bool started;                         /* the first entry was sent */
+	bool extended;           /* the peer understands all kinds of entries */
+	struct hard_links links; /* of the current walk */
+	unsigned int window;     /* tasks that are kept ahead */
+	uint64_t ahead;          /* bytes of a file that each of them may read */
+	enum beginning beginning;
+	struct sums sums;
+	struct answers *answers;              /* the caller's, or NULL: the peer does not answer */
+	const struct digester *keyed;         /* the same */
 	struct tree_progress *progress;       /* the caller's, or NULL */
 	struct omitted *skipped, *unreadable; /* the same */
 
@@ -223,6 +245,7 @@ static void sum_entry(struct entry *entry)
 	entry->header.size = (uint64_t)status.st_size;
 	if (entry->extended && holes_likely(&status))
 		entry->header.size = size_of_runs(entry, entry->header.size);
+	entry->length = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
 	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
 	identify(entry, &status);
 }
@@ -262,6 +285,21 @@ static void read_ahead(struct entry *entry)
 	}
 }
 
+/* If the peer has the file or its first bytes, it is sent as such. Returns true if it has. */
+static bool is_there(struct entry *entry)
+{
+	const struct tree_answer *answer = entry->answer;
+	struct digest digest;
+
+	if (!answer || answer->size > entry->header.size || entry->header.size == 0 ||
+		file_digest(entry->keyed, entry->file, answer->size, -1, &digest) ||
+		!digest_equal(&digest, &answer->digest))
+		return false;
+	entry->there = answer->size;
+	entry->header.kind = answer->size == entry->header.size ? TREE_KEPT : TREE_CONTINUED;
+	return true;
+}
+
 /* Opens the file. Its size is taken from the open file, because it may have changed. */
 static void open_file(struct entry *entry)
 {
@@ -276,10 +314,10 @@ static void open_file(struct entry *entry)
 		entry, entry->extended && holes_likely(&status) ? TREE_SPARSE : TREE_FILE, &status);
 	entry->header.size = (uint64_t)status.st_size;
 	identify(entry, &status);
-	if (entry->header.kind == TREE_FILE && entry->header.size > 0 &&
+	if (!is_there(entry) && entry->header.kind == TREE_FILE && entry->header.size > 0 &&
 		entry->header.size <= entry->ahead)
 		read_ahead(entry);
-	if (entry->header.size == 0 || entry->contents) {
+	if (entry->header.size == 0 || entry->contents || entry->header.kind == TREE_KEPT) {
 		close(entry->file);
 		entry->file = -1;
 	}
@@ -390,6 +428,17 @@ void tree_input_end(struct tree_input *input)
 	tasks_end(&input->tasks);
 }
 
+void tree_input_ask(struct tree_input *input, struct answers *answers, const struct digester *keyed)
+{
+	input->answers = answers;
+	input->keyed = keyed;
+}
+
+bool tree_input_awaits(const struct tree_input *input)
+{
+	return input->beginning == AWAITS;
+}
+
 void tree_input_extend(struct tree_input *input)
 {
 	input->extended = true;
@@ -426,7 +475,7 @@ static bool is_stopped(int stop_fd)
 /* Lists an entry that is not sent, once: the first walk only sums up. */
 static void omit(const struct tree_input *input, struct omitted *omitted, const char *line)
 {
-	if (input->started && omitted)
+	if (input->beginning == STARTED && omitted)
 		omitted_add(omitted, line);
 }
 
@@ -463,13 +512,17 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 	if (!entry)
 		return NULL;
 	entry->kind = found->kind;
-	entry->sums = !input->started;
+	entry->sums = input->beginning != STARTED;
 	entry->extended = input->extended;
 	entry->ahead = input->ahead;
 	entry->file = -1;
 	entry->name = memcpy(entry->texts, name, name_size);
 	entry->path = memcpy(entry->texts + name_size, found->path, path_size);
 	entry->sent = found->is_root ? input->roots[input->next - 1].name : entry->name;
+	if (input->answers && input->beginning == STARTED && found->kind == WALK_FILE) {
+		entry->answer = answers_find(input->answers, entry->path);
+		entry->keyed = input->keyed;
+	}
 	if (found->kind == WALK_FOLDER)
 		describe(entry, TREE_FOLDER, &found->folder->status);
 	else if (found->kind == WALK_LEAVE)
@@ -565,28 +618,36 @@ static void link_again(struct tree_input *input, struct entry *entry)
 	entry->header.size = strlen(target);
 }
 
-/* Adds up files, bytes and storage for the stream's first entry. Returns 0 or -errno. */
-static int sum_up(struct tree_input *input, int stop_fd, struct tree_entry *start, char *why)
+/* Adds up files, bytes and storage for the stream's first entry. */
+static void add_entry(struct sums *sums, const struct entry *entry)
 {
-	uint64_t total = TREE_HEADER_SIZE, files = 0;
+	sums->total += TREE_HEADER_SIZE + strlen(entry->sent) + entry->header.size;
+	sums->files += entry->kind == WALK_FILE || entry->kind == WALK_LINK;
+	sums->storage += entry->storage;
+}
+
+/* The same for the rest of the walk. Returns 0 or -errno. */
+static int sum_up(struct tree_input *input, int stop_fd, char *why)
+{
 	struct entry *entry;
 	int result;
 
 	while ((result = take_entry(input, &entry, why)) > 0) {
 		link_again(input, entry);
-		total += TREE_HEADER_SIZE + strlen(entry->sent) + entry->header.size;
-		files += entry->kind == WALK_FILE || entry->kind == WALK_LINK;
-		start->size += entry->storage;
+		add_entry(&input->sums, entry);
 		free_entry(entry);
 		if (is_stopped(stop_fd))
 			return -ECANCELED;
 	}
+	return result;
+}
+
+/* Begins the second walk, which sends. */
+static void walk_again(struct tree_input *input)
+{
 	input->next = 0;
 	input->walked = false;
 	hard_links_forget(&input->links);
-	tree_start_count(start, total, files);
-	tree_progress_plan(input->progress, total, files);
-	return result;
 }
 
 /* What a link leads to, which the caller frees; NULL of another entry, or without memory. */
@@ -606,7 +667,7 @@ int tree_input_list(struct tree_input *input,
 	struct entry *entry;
 	int result;
 
-	input->started = true;
+	input->beginning = STARTED;
 	while ((result = take_entry(input, &entry, why)) > 0) {
 		char *target;
 
@@ -632,35 +693,151 @@ static void send_header(struct tree_input *input, const struct tree_entry *heade
 	input->pending_used = 0;
 }
 
+/* True if the entry's data is sent in runs. */
+static bool has_runs(const struct entry *entry)
+{
+	return entry->header.kind == TREE_SPARSE || entry->header.kind == TREE_CONTINUED;
+}
+
 /* True if the entry is sent with its data. */
 static bool is_file(const struct entry *entry)
 {
-	return entry->header.kind == TREE_FILE || entry->header.kind == TREE_SPARSE;
+	return entry->header.kind == TREE_FILE || has_runs(entry);
+}
+
+/* Prepares the first entry, which says what the stream consists of. */
+static void send_start(struct tree_input *input)
+{
+	struct tree_entry start = {.kind = TREE_START};
+	const struct sums *sums = &input->sums;
+
+	start.size = sums->storage;
+	tree_start_count(&start, TREE_HEADER_SIZE + sums->total, sums->files);
+	tree_progress_plan(input->progress, TREE_HEADER_SIZE + sums->total, sums->files);
+	send_header(input, &start, "");
+	walk_again(input);
+	input->beginning = STARTED;
+}
+
+/* Turns a file into the question for it. Returns 0 or -errno. */
+static int make_ask(struct tree_input *input, struct entry *entry, char *why)
+{
+	size_t size = strlen(entry->path);
+	int error = answers_ask(input->answers, entry->path, entry->length, entry->storage);
+
+	if (!error) {
+		entry->contents = malloc(TREE_ASK_SIZE + size);
+		error = entry->contents ? 0 : -ENOMEM;
+	}
+	if (error)
+		return tree_walk_refuse(why, entry->path, strerror(-error), error);
+	le_put64(entry->contents, entry->length);
+	memcpy(entry->contents + TREE_ASK_SIZE, entry->path, size);
+	entry->header = (struct tree_entry){.kind = TREE_ASK, .size = TREE_ASK_SIZE + size};
+	return 0;
+}
+
+/*
+ * Prepares the next question. Longer paths may be truncated, so nobody asks for these. Returns 1 or
+ * -errno.
+ */
+static int next_ask(struct tree_input *input, int stop_fd, char *why)
+{
+	struct entry *entry;
+	int result;
+
+	while ((result = take_entry(input, &entry, why)) > 0) {
+		link_again(input, entry);
+		add_entry(&input->sums, entry);
+		if (is_stopped(stop_fd))
+			result = -ECANCELED;
+		else if (entry->length > 0 && entry->header.kind != TREE_HARD_LINK &&
+			 strlen(entry->path) < TREE_LINK_MAX)
+			break;
+		free_entry(entry);
+		if (result < 0)
+			return result;
+	}
+	if (result < 0)
+		return result;
+	if (result == 0) {
+		send_header(input, &(struct tree_entry){.kind = TREE_ASKED}, "");
+		input->beginning = AWAITS;
+		return 1;
+	}
+	result = make_ask(input, entry, why);
+	if (result < 0) {
+		free_entry(entry);
+		return result;
+	}
+	send_header(input, &entry->header, "");
+	input->entry = entry;
+	input->used = input->run_left = 0;
+	return 1;
+}
+
+/* Waits for the answers; what the peer has is not sent. Returns 1 or -errno. */
+static int await_answers(struct tree_input *input)
+{
+	struct sums *sums = &input->sums;
+	uint64_t bytes, storage;
+	int error = answers_await(input->answers);
+
+	if (error)
+		return error;
+	answers_sum(input->answers, &bytes, &storage);
+	sums->total -= bytes < sums->total ? bytes : sums->total;
+	sums->storage -= storage < sums->storage ? storage : sums->storage;
+	send_start(input);
+	return 1;
+}
+
+/* Prepares what precedes the first walk's entries. Returns 1 or -errno. */
+static int begin(struct tree_input *input, int stop_fd, char *why)
+{
+	int error;
+
+	if (input->beginning == BEGINS && input->answers)
+		input->beginning = ASKS;
+	if (input->beginning == ASKS)
+		return next_ask(input, stop_fd, why);
+	if (input->beginning == AWAITS)
+		return await_answers(input);
+	error = sum_up(input, stop_fd, why);
+	if (error < 0)
+		return error;
+	send_start(input);
+	return 1;
+}
+
+/* Counts a file or link that is about to be sent. */
+static void count_entry(struct tree_input *input, const struct entry *entry)
+{
+	if (entry->header.kind == TREE_KEPT)
+		tree_progress_keep(input->progress, entry->path, input->produced);
+	else if (entry->kind == WALK_FILE || entry->kind == WALK_LINK)
+		tree_progress_count(input->progress, entry->path,
+			is_file(entry) ? entry->header.size - entry->there : 0, input->produced);
 }
 
 /* Prepares the next entry. Returns 1, 0 after the last one, or -errno. */
 static int next_entry(struct tree_input *input, int stop_fd, char *why)
 {
-	struct tree_entry start = {.kind = TREE_START};
 	struct entry *entry;
 	int result;
 
-	if (!input->started) {
-		result = sum_up(input, stop_fd, &start, why);
-		if (result < 0)
-			return result;
-		input->started = true;
-		send_header(input, &start, "");
-		return 1;
-	}
+	if (input->beginning != STARTED)
+		return begin(input, stop_fd, why);
 	result = take_entry(input, &entry, why);
 	if (result <= 0)
 		return result;
 	link_again(input, entry);
-	if (entry->kind == WALK_FILE || entry->kind == WALK_LINK)
-		tree_progress_count(input->progress, entry->path,
-			is_file(entry) ? entry->header.size : 0, input->produced);
+	count_entry(input, entry);
 	send_header(input, &entry->header, entry->sent);
+	if (entry->header.kind == TREE_KEPT) {
+		free_entry(entry);
+		return 1;
+	}
 	input->entry = entry;
 	input->used = input->run_left = 0;
 	return 1;
@@ -679,13 +856,15 @@ static void end_contents(struct tree_input *input)
 static int start_run(struct tree_input *input, char *why)
 {
 	const struct entry *entry = input->entry;
+	uint64_t from = input->used > 0 ? input->used : entry->there;
 	struct tree_run run;
-	int error = holes_find(entry->file, input->used, entry->header.size, &run);
+	int error = holes_find(entry->file, from, entry->header.size, &run);
 
 	if (error)
 		return tree_walk_refuse(why, entry->path,
 			error == -ENODATA ? truncated : strerror(-error),
 			error == -ENODATA ? -EIO : error);
+	run.hole += from - input->used;
 	tree_run_encode(&run, input->pending);
 	input->pending_size = TREE_RUN_SIZE;
 	input->pending_used = 0;
@@ -699,7 +878,7 @@ static int start_run(struct tree_input *input, char *why)
 static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size, char *why)
 {
 	struct entry *entry = input->entry;
-	bool sparse = entry->header.kind == TREE_SPARSE;
+	bool sparse = has_runs(entry);
 	uint64_t left = sparse ? input->run_left : entry->header.size - input->used;
 	ssize_t got = size < left ? (ssize_t)size : (ssize_t)left;
 
@@ -748,6 +927,8 @@ ssize_t tree_input_read(
 			got = send_contents(input, bytes + used, size - used, why);
 			used += got > 0 ? (size_t)got : 0;
 			got = got < 0 ? got : 1;
+		} else if (input->beginning == AWAITS && used > 0) {
+			break; /* the peer must see all questions */
 		} else {
 			got = next_entry(input, stop_fd, why);
 		}

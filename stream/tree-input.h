@@ -17,6 +17,7 @@
 
 #include "base/worker.h"
 #include "protocol/tree.h"
+#include "stream/answers.h"
 #include "stream/omitted.h"
 #include "stream/tree-progress.h"
 
@@ -47,6 +48,17 @@ void tree_input_close(struct tree_input *input);
 void tree_input_use_workers(struct tree_input *input, unsigned int workers);
 void tree_input_help(struct tree_input *input);
 void tree_input_end(struct tree_input *input);
+
+/*
+ * Asks the peer what it has of each file, and sends only the rest. The answers, and the stream's
+ * digester without data, belong to the caller and must outlive the tree input. Call it before
+ * tree_input_read().
+ */
+void tree_input_ask(
+	struct tree_input *input, struct answers *answers, const struct digester *keyed);
+
+/* True if the next tree_input_read() waits for the answers to what it has read. */
+bool tree_input_awaits(const struct tree_input *input);
 
 /*
  * Sends holes and hard links as such (TREE_SPARSE, TREE_HARD_LINK), which the peer must understand.

@@ -21,14 +21,18 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "protocol/little-endian.h"
 #include "protocol/tree.h"
 #include "stream/file-name.h"
 #include "stream/final-name.h"
-#include "stream/hidden-file.h"
 #include "stream/holes.h"
+#include "stream/merge.h"
+#include "stream/present.h"
+#include "stream/staging.h"
 #include "stream/storage.h"
 #include "stream/tasks.h"
 #include "stream/tree-output.h"
+#include "stream/tree-path.h"
 
 /* Maximum bytes of a path shown in an error. */
 #define SHOWN_MAX 200
@@ -48,10 +52,18 @@ struct folder {
 #define SMALL_ROOM ((size_t)32 << 10)
 #define MOST_ROOM  ((size_t)TASKS_FILE_SIZE + PATH_MAX + FILE_NAME_MAX + 3)
 
-/* A folder that the stream is in; the first one is the hidden folder. */
+/* A folder that the stream is in; the first one is that of this attempt. */
 struct level {
 	struct folder *folder;
 	size_t path_size; /* of its path in `path` */
+	int target;       /* the folder with which it is merged, O_PATH; -1: none */
+};
+
+/* Permissions and time of a file that stays where it is, which it gets in the end. */
+struct later {
+	struct later *next;
+	struct tree_entry entry;
+	char path[]; /* in the directory */
 };
 
 /* An open file of the stream, used by the owner and by tasks that write pieces of it. */
@@ -81,15 +93,17 @@ struct item {
 enum part {
 	PART_HEADER,
 	PART_NAME,
-	PART_TARGET, /* of a link */
+	PART_TARGET, /* of a link; or what is asked for */
 	PART_RUN,    /* of a sparse file: its header */
 	PART_DATA,   /* of a file */
 };
 
 struct tree_output {
-	int directory;                  /* where everything is moved in the end; the caller's */
-	char hidden[FILE_NAME_MAX + 1]; /* the hidden folder */
-	bool force;
+	int directory; /* where everything is moved in the end; the caller's */
+	struct staging staging;
+	struct tree_output_options options;
+	struct present present; /* if the sender asks */
+	struct later *later;
 
 	struct level levels[TREE_DEPTH_MAX + 1];
 	unsigned int depth;  /* of the current level */
@@ -99,12 +113,13 @@ struct tree_output {
 	size_t got; /* bytes of the current header, name, target or run */
 	uint8_t header[TREE_HEADER_SIZE];
 	char name[FILE_NAME_MAX + 1];
-	char target[TREE_LINK_MAX + 1];
+	char target[TREE_ASK_MAX + 1];
 	uint8_t run[TREE_RUN_SIZE];
 	struct tree_entry entry;
 	struct file *file; /* whose data arrives; NULL: none, or a small one */
 	off_t position;    /* bytes of it so far, with holes */
 	uint64_t data_end; /* where its data ends, or that of the run */
+	off_t continued;   /* bytes of it that were there; 0: it is new */
 
 	struct tasks tasks;
 	unsigned int window; /* most tasks at a time; 1: there are none */
@@ -112,8 +127,10 @@ struct tree_output {
 	struct item *spare;  /* a list of large ones that can be used again */
 	int error;           /* of the first task that failed; 0: none */
 
+	bool asked;                     /* no further question follows */
 	bool started;                   /* the first entry has arrived */
-	unsigned long count;            /* entries in the hidden folder */
+	bool stored;                    /* a file, or a part of one */
+	unsigned long count;            /* entries that are in no folder of the stream */
 	struct tree_progress *progress; /* the caller's, or NULL */
 };
 
@@ -284,30 +301,46 @@ static void work(struct task *task)
 		item->error = error;
 }
 
-int tree_output_open(struct tree_output **result, int directory, const char *name, bool force,
-	char why[OUTPUT_FILE_WHY_SIZE])
+/* The sender asks what is here already. */
+static bool answers(const struct tree_output *output)
+{
+	return output->options.keyed;
+}
+
+int tree_output_open(struct tree_output **result, int directory, const char *name,
+	const struct tree_output_options *options, char why[OUTPUT_FILE_WHY_SIZE])
 {
 	struct tree_output *output = calloc(1, sizeof(*output));
-	int hidden;
+	int attempt;
 
 	if (!output) {
 		snprintf(why, OUTPUT_FILE_WHY_SIZE, "cannot write: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
 	output->directory = directory;
-	output->force = force;
+	output->options = *options;
 	output->window = 1;
 	snprintf(output->path, sizeof(output->path), "%s", name);
-	hidden = hidden_folder_open(directory, name, output->hidden);
-	if (hidden >= 0) {
-		output->levels[0].folder = new_folder(hidden);
-		hidden = output->levels[0].folder ? hidden : -ENOMEM;
+	output->levels[0].target = options->update ? directory : -1;
+	attempt = staging_open(&output->staging, directory, name, answers(output));
+	if (attempt >= 0) {
+		output->levels[0].folder = new_folder(attempt);
+		if (!output->levels[0].folder) {
+			staging_close(&output->staging, false);
+			attempt = -ENOMEM;
+		}
 	}
-	if (hidden < 0) {
-		refuse(output, hidden, "", why);
+	if (attempt < 0) {
+		refuse(output, attempt, "", why);
 		free(output);
-		return hidden;
+		return attempt;
 	}
+	output->present = (struct present){
+		.staging = &output->staging,
+		.target = options->update ? directory : -1,
+		.keyed = options->keyed,
+		.writer = options->answers,
+	};
 	tasks_init(&output->tasks, work);
 	*result = output;
 	return 0;
@@ -436,24 +469,61 @@ static int finish_item(struct tree_output *output, char *why)
 	return 0;
 }
 
+/*
+ * Opens the folder with which the entry is merged. Returns it; -ENOENT if there is none; or another
+ * -errno: -ENOTDIR if something else is in its place.
+ */
+static int target_folder(const struct tree_output *output)
+{
+	int within = output->levels[output->depth].target, target;
+
+	if (within < 0)
+		return -ENOENT;
+	target = openat(within, output->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (target >= 0)
+		return target;
+	return errno == ELOOP ? -ENOTDIR : -errno;
+}
+
+/* A folder is never replaced by something else. Returns 0 or -EISDIR. */
+static int check_target(const struct tree_output *output)
+{
+	int within = output->levels[output->depth].target;
+	struct stat status;
+
+	return within >= 0 && fstatat(within, output->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+			       S_ISDIR(status.st_mode)
+		       ? -EISDIR
+		       : 0;
+}
+
 static int enter_folder(struct tree_output *output, char *why)
 {
 	struct level *level = &output->levels[output->depth + 1];
-	int descriptor;
+	int descriptor = -1, target, error = 0;
 
 	if (output->depth == TREE_DEPTH_MAX)
 		return refuse_stream("its directories are nested too deeply", why);
-	if (mkdirat(folder_of(output), output->name, 0700))
-		return refuse_entry(output, -errno, why);
-	descriptor = openat(
-		folder_of(output), output->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (descriptor < 0)
-		return refuse(output, -errno, "", why);
-	level->folder = new_folder(descriptor);
-	if (!level->folder)
-		return refuse(output, -ENOMEM, "", why);
+	target = target_folder(output);
+	if (target < 0 && target != -ENOENT)
+		return refuse(output, target, "", why);
+	if (mkdirat(folder_of(output), output->name, 0700)) {
+		error = refuse_entry(output, -errno, why);
+	} else {
+		descriptor = openat(folder_of(output), output->name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		level->folder = descriptor < 0 ? NULL : new_folder(descriptor);
+		if (!level->folder)
+			error = refuse(output, descriptor < 0 ? -errno : -ENOMEM, "", why);
+	}
+	if (error) {
+		if (target >= 0)
+			close(target);
+		return error;
+	}
 	level->folder->entry = output->entry;
 	level->path_size = strlen(output->path);
+	level->target = target;
 	output->depth++;
 	return 0;
 }
@@ -466,8 +536,43 @@ static int leave_folder(struct tree_output *output, char *why)
 		return refuse_stream("it leaves more directories than it enters", why);
 	folder->left = true;
 	release_folder(folder);
+	if (output->levels[output->depth].target >= 0)
+		close(output->levels[output->depth].target);
 	output->depth--;
 	return 0;
+}
+
+/*
+ * Moves the file with the path of the entry from an earlier attempt to this one. Returns 0, or
+ * -ENOENT if there is none.
+ */
+static int take_earlier(struct tree_output *output, struct stat *status)
+{
+	char name[FILE_NAME_MAX + 1];
+	int folder = staging_find(&output->staging, output->path, name, status), error = 0;
+
+	if (folder < 0)
+		return folder;
+	if (renameat(folder, name, folder_of(output), output->name))
+		error = -errno;
+	close(folder);
+	return error;
+}
+
+/* Opens the file of an earlier attempt, to write its end. Returns the descriptor or -errno. */
+static int continue_file(struct tree_output *output)
+{
+	struct stat status;
+	int error = take_earlier(output, &status), file;
+
+	if (error)
+		return error;
+	if (status.st_nlink != 1)
+		return -EPROTO;
+	fchmodat(folder_of(output), output->name, 0600, 0);
+	file = openat(folder_of(output), output->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	output->continued = status.st_size;
+	return file < 0 ? -errno : file;
 }
 
 static int start_file(struct tree_output *output, char *why)
@@ -476,7 +581,9 @@ static int start_file(struct tree_output *output, char *why)
 
 	if (!file)
 		return refuse(output, -ENOMEM, "", why);
-	file->descriptor = create_file(folder_of(output), output->name);
+	file->descriptor = output->entry.kind == TREE_CONTINUED
+				   ? continue_file(output)
+				   : create_file(folder_of(output), output->name);
 	if (file->descriptor < 0) {
 		int error = file->descriptor;
 
@@ -495,37 +602,6 @@ static int end_file(struct tree_output *output, char *why)
 
 	output->file = NULL;
 	return error ? refuse(output, error, "", why) : 0;
-}
-
-/*
- * Opens the folder of a file of the stream, whose path is the target, and finds the file's name in
- * there. Returns the descriptor; -ENOENT or the like; or -EPROTO if the path is none of a stream.
- */
-static int open_earlier(struct tree_output *output, char name[FILE_NAME_MAX + 1])
-{
-	int folder = fcntl(output->levels[0].folder->descriptor, F_DUPFD_CLOEXEC, 0), next;
-	const char *path = output->target;
-
-	for (;;) {
-		size_t size = strcspn(path, "/");
-
-		if (folder < 0)
-			return -errno;
-		if (size > TREE_NAME_MAX || tree_check_name(path, size)) {
-			close(folder);
-			return -EPROTO;
-		}
-		snprintf(name, FILE_NAME_MAX + 1, "%.*s", (int)size, path);
-		/* As take_name() does. */
-		if (path == output->target)
-			file_name_from_peer(name, path, size, "unnamed");
-		path += size;
-		if (*path++ == '\0')
-			return folder;
-		next = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(folder);
-		folder = next;
-	}
 }
 
 /* Copies a file of the stream with this status, if the file system refuses another link to it. */
@@ -555,6 +631,33 @@ static int copy_file(
 	return error ? error : ended;
 }
 
+/*
+ * Opens the folder of a regular file with this path of the stream, and stores the file's name and
+ * status. Returns the descriptor or -errno.
+ */
+static int open_named(
+	int within, const char *path, char name[FILE_NAME_MAX + 1], struct stat *status)
+{
+	int folder = tree_path_open(within, path, false, name);
+
+	if (folder < 0)
+		return folder;
+	if (fstatat(folder, name, status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status->st_mode))
+		return folder;
+	close(folder);
+	return -ENOENT;
+}
+
+/* True if this file is the one in the place of the entry. */
+static bool is_target(const struct tree_output *output, const struct stat *status)
+{
+	int within = output->levels[output->depth].target;
+	struct stat theirs;
+
+	return within >= 0 && fstatat(within, output->name, &theirs, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       theirs.st_dev == status->st_dev && theirs.st_ino == status->st_ino;
+}
+
 /* Gives an earlier file of the stream another name. */
 static int take_hard_link(struct tree_output *output, char *why)
 {
@@ -562,17 +665,25 @@ static int take_hard_link(struct tree_output *output, char *why)
 	struct stat status;
 	/* The file may be a task. */
 	int error = take_results(output, 0, why), from;
+	bool stays = false;
 
 	if (error)
 		return error;
-	from = open_earlier(output, name);
-	if (from < 0 || fstatat(from, name, &status, AT_SYMLINK_NOFOLLOW) ||
-		!S_ISREG(status.st_mode)) {
-		if (from >= 0)
-			close(from);
-		return refuse_stream("a hard link is to no earlier file", why);
+	from = open_named(output->levels[0].folder->descriptor, output->target, name, &status);
+	if (from < 0 && output->levels[0].target >= 0) {
+		from = open_named(output->levels[0].target, output->target, name, &status);
+		stays = true;
 	}
-	if (linkat(from, name, folder_of(output), output->name, 0))
+	if (from < 0)
+		return refuse_stream("a hard link is to no earlier file", why);
+	if (stays && is_target(output, &status)) {
+		close(from);
+		return 0;
+	}
+	/* A link to a file that stays where it is would change with it. */
+	if (stays)
+		error = -EPERM;
+	else if (linkat(from, name, folder_of(output), output->name, 0))
 		error = -errno;
 	if (error == -EPERM || error == -EMLINK || error == -EOPNOTSUPP)
 		error = copy_file(from, name, &status, folder_of(output), output->name);
@@ -598,21 +709,80 @@ static int take_link(struct tree_output *output, char *why)
 	return error ? refuse_entry(output, error, why) : 0;
 }
 
+/* Notes what a file that stays where it is gets in the end. Returns 0 or -ENOMEM. */
+static int change_later(struct tree_output *output)
+{
+	size_t size = strlen(output->path) + 1;
+	struct later *later = malloc(sizeof(*later) + size);
+
+	if (!later)
+		return -ENOMEM;
+	*later = (struct later){.next = output->later, .entry = output->entry};
+	memcpy(later->path, output->path, size);
+	output->later = later;
+	return 0;
+}
+
+/* Returns the entry's permissions and time to the file at a name that it had before. */
+static void set_attributes_at(int folder, const char *name, const struct tree_entry *entry)
+{
+	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (file < 0)
+		return;
+	set_attributes(file, entry);
+	close(file);
+}
+
+/* True if the file has the entry's permissions and time. */
+static bool has_attributes(const struct stat *status, const struct tree_entry *entry)
+{
+	return (status->st_mode & 07777) == entry->mode &&
+	       status->st_mtim.tv_sec == entry->seconds &&
+	       status->st_mtim.tv_nsec == entry->nanoseconds;
+}
+
+/* Takes a file that is here as it is: of an earlier attempt, or in its place. */
+static int take_kept(struct tree_output *output, char *why)
+{
+	int within = output->levels[output->depth].target, error;
+	struct stat status;
+
+	tree_progress_keep(output->progress, output->path, 0);
+	error = take_earlier(output, &status);
+	if (!error) {
+		set_attributes_at(folder_of(output), output->name, &output->entry);
+		output->stored = true;
+		return (uint64_t)status.st_size == output->entry.size
+			       ? 0
+			       : refuse_stream("it keeps a file of another size", why);
+	}
+	if (within < 0 || fstatat(within, output->name, &status, AT_SYMLINK_NOFOLLOW) ||
+		!S_ISREG(status.st_mode) || (uint64_t)status.st_size != output->entry.size)
+		return refuse_stream("it keeps a file that is not there", why);
+	if (has_attributes(&status, &output->entry))
+		return 0;
+	error = change_later(output);
+	return error ? refuse(output, error, "", why) : 0;
+}
+
 /* Begins a file: its data follows, if there is any. */
 static int take_file(struct tree_output *output, char *why)
 {
-	bool sparse = output->entry.kind == TREE_SPARSE;
+	bool sparse = output->entry.kind != TREE_FILE;
 	bool small = !sparse && start_item(output, output->entry.size);
 	int error;
 
-	tree_progress_count(output->progress, output->path, output->entry.size, 0);
-	output->position = 0;
+	output->stored = true;
+	output->position = output->continued = 0;
 	output->data_end = sparse ? 0 : output->entry.size;
 	if (!small) {
 		error = start_file(output, why);
 		if (error)
 			return error;
 	}
+	tree_progress_count(output->progress, output->path,
+		output->entry.size - (uint64_t)output->continued, 0);
 	if (output->entry.size > 0) {
 		output->part = sparse ? PART_RUN : PART_DATA;
 		return 0;
@@ -637,6 +807,12 @@ static int take_run(struct tree_output *output, char *why)
 
 	if (tree_run_decode(&run, output->run, left))
 		return refuse_stream("a hole or the data behind it does not fit in its file", why);
+	if (output->entry.kind == TREE_CONTINUED && output->position == 0) {
+		if (run.hole == 0 || run.hole > (uint64_t)output->continued)
+			return refuse_stream("it continues what is not there", why);
+		if (ftruncate(output->file->descriptor, (off_t)run.hole))
+			return refuse(output, -errno, "", why);
+	}
 	output->position += (off_t)run.hole;
 	output->data_end = (uint64_t)output->position + run.data;
 	if (run.data == 0)
@@ -671,12 +847,43 @@ static int take_name(struct tree_output *output, char *why)
 		file_name_from_peer(output->name, name, size, "unnamed");
 	}
 	set_path(output);
+	if (output->options.update) {
+		error = output->entry.kind == TREE_FOLDER ? 0 : check_target(output);
+		output->count += output->depth == 0;
+		return error ? refuse(output, error, "", why) : 0;
+	}
 	if (output->depth > 0)
 		return 0;
 	output->count++;
-	error = final_name_check(output->directory, output->name, output->force, &hint);
+	error = final_name_check(output->directory, output->name, output->options.force, &hint);
+	if (error == -EISDIR && output->entry.kind == TREE_FOLDER)
+		hint = FINAL_NAME_MERGES;
 	return error ? refuse_name(output->path, output->directory, output->name, error, hint, why)
 		     : 0;
+}
+
+/* Answers a question, which is complete: the file's size and path. */
+static int take_ask(struct tree_output *output, char *why)
+{
+	const char *path = output->target + TREE_ASK_SIZE;
+	size_t size = (size_t)output->entry.size - TREE_ASK_SIZE;
+	int error;
+
+	output->target[output->entry.size] = '\0';
+	if (strlen(path) != size)
+		return refuse_stream("a path contains a zero byte", why);
+	error = present_answer(&output->present, path, le_get64((const uint8_t *)output->target));
+	if (error == -EPROTO)
+		return refuse_stream("it asks for a path that no entry can have", why);
+	return error ? refuse_path(path, error, "", why) : 0;
+}
+
+/* All questions are answered: nothing else follows. */
+static int end_asks(struct tree_output *output)
+{
+	output->asked = true;
+	writer_close(&output->present.writer);
+	return 0;
 }
 
 static int start_stream(struct tree_output *output, char *why)
@@ -705,6 +912,13 @@ static int begin_entry(struct tree_output *output, char *why)
 		return enter_folder(output, why);
 	case TREE_LEAVE:
 		return leave_folder(output, why);
+	case TREE_ASK:
+		output->part = PART_TARGET;
+		return 0;
+	case TREE_ASKED:
+		return end_asks(output);
+	case TREE_KEPT:
+		return take_kept(output, why);
 	case TREE_LINK:
 	case TREE_HARD_LINK:
 		tree_progress_count(output->progress, output->path, 0, 0);
@@ -712,17 +926,27 @@ static int begin_entry(struct tree_output *output, char *why)
 		return 0;
 	case TREE_FILE:
 	case TREE_SPARSE:
+	case TREE_CONTINUED:
 		return take_file(output, why);
 	}
 	return refuse_stream("an entry is of an unknown kind", why);
+}
+
+static bool is_question(enum tree_kind kind)
+{
+	return kind == TREE_ASK || kind == TREE_ASKED;
 }
 
 static int take_header(struct tree_output *output, char *why)
 {
 	if (tree_decode(&output->entry, output->header))
 		return refuse_stream("an entry is invalid", why);
-	if (output->started == (output->entry.kind == TREE_START))
+	if (is_question(output->entry.kind)) {
+		if (!answers(output) || output->asked)
+			return refuse_stream("it asks unexpectedly", why);
+	} else if (output->started == (output->entry.kind == TREE_START)) {
 		return refuse_stream("its first entry is misplaced", why);
+	}
 	if (output->entry.name_size == 0)
 		return begin_entry(output, why);
 	output->part = PART_NAME;
@@ -774,7 +998,8 @@ static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_
 		error = take_run(output, why);
 	} else {
 		output->part = PART_HEADER;
-		error = take_link(output, why);
+		error = output->entry.kind == TREE_ASK ? take_ask(output, why)
+						       : take_link(output, why);
 	}
 	return error ? error : (ssize_t)most;
 }
@@ -878,7 +1103,7 @@ static int take_final_name(struct tree_output *output, const char *name, char *w
 	closed = S_ISDIR(status.st_mode) && !(status.st_mode & S_IWUSR);
 	if (closed)
 		fchmodat(hidden, name, 0700, 0);
-	error = final_name_take(hidden, name, output->directory, name, output->force);
+	error = final_name_take(hidden, name, output->directory, name, output->options.force);
 	if (error)
 		return refuse_name(
 			name, output->directory, name, error, final_name_hint(error), why);
@@ -906,6 +1131,26 @@ static int take_final_names(struct tree_output *output, char *why)
 	return error;
 }
 
+/* Merges everything with what exists. Files that stay get their permissions and time. */
+static int merge_all(struct tree_output *output, char *why)
+{
+	int error = merge_folders(
+		output->levels[0].folder->descriptor, output->directory, output->path);
+
+	if (error)
+		return refuse(output, error, "", why);
+	for (const struct later *later = output->later; later; later = later->next) {
+		char name[FILE_NAME_MAX + 1];
+		int folder = tree_path_open(output->directory, later->path, false, name);
+
+		if (folder < 0)
+			continue;
+		set_attributes_at(folder, name, &later->entry);
+		close(folder);
+	}
+	return 0;
+}
+
 int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE])
 {
 	int folder = output->levels[0].folder->descriptor, error;
@@ -915,9 +1160,10 @@ int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE
 	/* One call for all files, because fsync(2) for each would take much longer. */
 	if (syncfs(folder))
 		return refuse(output, -errno, "", why);
-	error = take_final_names(output, why);
+	error = output->options.update ? merge_all(output, why) : take_final_names(output, why);
 	if (error)
 		return error;
+	output->stored = false; /* nothing is left to be resumed */
 	return syncfs(folder) ? refuse(output, -errno, "", why) : 0;
 }
 
@@ -926,12 +1172,27 @@ unsigned long tree_output_count(const struct tree_output *output)
 	return output->count;
 }
 
-void tree_output_close(struct tree_output *output)
+/* Stores what has arrived, so that the next transfer can use it. Returns 0 or -errno. */
+static int store_rest(struct tree_output *output)
+{
+	char why[OUTPUT_FILE_WHY_SIZE];
+	int error = 0;
+
+	if (output->item && output->item->file)
+		error = finish_item(output, why);
+	return error ? error : take_results(output, 0, why);
+}
+
+bool tree_output_close(struct tree_output *output, bool keep)
 {
 	struct task *task;
+	bool stays;
 
 	if (!output)
-		return;
+		return false;
+	stays = keep && output->stored && answers(output) && store_rest(output) == 0;
+	if (answers(output) && !output->asked)
+		writer_close(&output->present.writer);
 	while ((task = tasks_drop(&output->tasks)))
 		free_item(output, (struct item *)task);
 	free_item(output, output->item);
@@ -942,11 +1203,21 @@ void tree_output_close(struct tree_output *output)
 		free(item);
 	}
 	release_file(output->file, false);
-	for (; output->depth > 0; output->depth--)
+	for (; output->depth > 0; output->depth--) {
 		release_folder(output->levels[output->depth].folder);
-	hidden_folder_remove(output->directory, output->hidden);
-	release_folder(output->levels[0].folder); /* it was locked until now */
+		if (output->levels[output->depth].target >= 0)
+			close(output->levels[output->depth].target);
+	}
+	release_folder(output->levels[0].folder);
+	staging_close(&output->staging, stays);
+	while (output->later) {
+		struct later *later = output->later;
+
+		output->later = later->next;
+		free(later);
+	}
 	tasks_destroy(&output->tasks);
 	tasks_return_memory(output->window);
 	free(output);
+	return stays;
 }

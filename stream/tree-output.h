@@ -1,6 +1,6 @@
 /*
  * Stores a tree stream (protocol/tree.h) in a folder. Until it is verified, everything is in a
- * hidden folder there (stream/hidden-file.h); then its files and folders get their final names.
+ * hidden folder there (stream/staging.h); then its files and folders get their final names.
  * Existing folders are never replaced, existing files only with force. Permissions (without setuid,
  * setgid and sticky bit), modification times, symbolic and hard links are kept; holes remain holes,
  * and blocks of zeros become some.
@@ -18,17 +18,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "protocol/digest.h"
 #include "stream/file-name.h"
 #include "stream/tree-progress.h"
+#include "stream/writer.h"
 
 struct tree_output;
+
+struct tree_output_options {
+	bool force;  /* replace existing files */
+	bool update; /* merge into existing folders, and replace existing files */
+	/*
+	 * If the sender asks for what is here: the stream's digester, without data, and where the
+	 * answers go, which the tree output closes. It then resumes what interrupted transfers have
+	 * left. Otherwise NULL.
+	 */
+	const struct digester *keyed;
+	struct writer answers;
+};
 
 /*
  * Creates the hidden folder in the directory, which must stay open. The name, for the hidden
  * folder, must be a safe one: stream/file-name.h.
  */
-int tree_output_open(struct tree_output **output, int directory, const char *name, bool force,
-	char why[OUTPUT_FILE_WHY_SIZE]);
+int tree_output_open(struct tree_output **output, int directory, const char *name,
+	const struct tree_output_options *options, char why[OUTPUT_FILE_WHY_SIZE]);
 
 /*
  * Lets a crew of this many threads (stream/crew.h) store small files side by side, if the memory
@@ -59,7 +73,10 @@ int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE
 /* The number of files and folders in the stream that are not in a folder of it. */
 unsigned long tree_output_count(const struct tree_output *output);
 
-/* Frees the output, and removes what was not committed. NULL is allowed. */
-void tree_output_close(struct tree_output *output);
+/*
+ * Frees the output, and removes what was not committed, unless it is kept and the next transfer of
+ * a sender that asks can resume it: then returns true. NULL is allowed.
+ */
+bool tree_output_close(struct tree_output *output, bool keep);
 
 #endif

@@ -58,6 +58,16 @@ void tree_progress_count(
 	pthread_mutex_unlock(&progress->lock);
 }
 
+void tree_progress_keep(struct tree_progress *progress, const char *path, uint64_t at)
+{
+	if (!progress)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	progress->state.kept++;
+	pthread_mutex_unlock(&progress->lock);
+	tree_progress_count(progress, path, 0, at);
+}
+
 /* Moves on to the last file that begins before this byte. */
 static void move_on(struct tree_progress *progress, uint64_t moved)
 {

@@ -15,7 +15,8 @@ struct tree_state {
 	uint64_t total;                /* bytes of the stream; 0: unknown */
 	uint64_t files;                /* in the stream; 0: unknown, or none */
 	uint64_t file;                 /* the number of files that the transfer has reached */
-	uint64_t bytes;                /* the size of these files */
+	uint64_t bytes;                /* the size of these files, without those that were there */
+	uint64_t kept;                 /* files that were there */
 	char name[PROGRESS_NAME_SIZE]; /* the end of the path of the last one: any bytes */
 };
 
@@ -50,6 +51,9 @@ void tree_progress_plan(struct tree_progress *progress, uint64_t total, uint64_t
  */
 void tree_progress_count(
 	struct tree_progress *progress, const char *path, uint64_t size, uint64_t at);
+
+/* Counts a file that the receiver has as it is. */
+void tree_progress_keep(struct tree_progress *progress, const char *path, uint64_t at);
 
 /*
  * Returns the state once this many bytes of the stream have moved; UINT64_MAX: with all begun.

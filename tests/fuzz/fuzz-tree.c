@@ -128,11 +128,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int directory = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC), error;
 
 	fuzz_check(directory >= 0);
-	fuzz_check(tree_output_open(&output, directory, "name", options & 1, why) == 0);
+	fuzz_check(tree_output_open(&output, directory, "name", &output_options, why) == 0);
 	if (options & 2)
 		tree_output_use_workers(output, 2);
 	error = feed(output, &input);
-	tree_output_close(output);
+	tree_output_close(output, false);
 	fuzz_check(count_entries(outside) == 1);
 	fuzz_check(count_entries(folder) == count_entries(target) + 2);
 	/* A folder may be unreadable, and then its contents are not counted. */

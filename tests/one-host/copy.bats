@@ -76,7 +76,7 @@ arrives() { [ -n "$(ls -A "$DIR/home")" ]; }
 	cmp "$DIR/here/big" "$DIR/home/big"
 	mkdir "$DIR/here/tree" "$DIR/home/tree"
 	expect 4 copy "$DIR/here/tree" there:
-	has "$ERR" 'cannot write tree: Is a directory (a directory is never replaced)'
+	has "$ERR" 'cannot write tree: Is a directory (with --update at the receiver, directories are merged)'
 	wait_until none_runs
 }
 

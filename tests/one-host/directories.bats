@@ -247,7 +247,7 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 	make_file "$DIR/a/data" 2000000
 	printf old >"$DIR/in/a/data"
 	start_server --output "$DIR/in/" any
-	expect_error 4 'the peer aborted: cannot write a: Is a directory (a directory is never replaced)' \
+	expect_error 4 'the peer aborted: cannot write a: Is a directory (with --update at the receiver, directories are merged)' \
 		client --input "$DIR/a" write "$ADDRESS" "$PORT"
 	[ "$(cat "$DIR/in/a/data")" = old ]
 	rm -r "$DIR/in/a"

@@ -317,7 +317,7 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 	screen 80 4 write --timeout 60 --input file "$ADDRESS" "$PORT"
 	shows "$ABORTED" '  write file: File exists (--force at the receiver replaces it).'
 	screen 80 4 write --timeout 60 --input tree "$ADDRESS" "$PORT"
-	says "$ABORTED write tree: Is a directory (a directory is never replaced)."
+	says "$ABORTED write tree: Is a directory (with --update at the receiver, directories are merged)."
 	screen 80 4 write --timeout 60 --input data "$ADDRESS" "$PORT"
 	shows "$ABORTED" '  write data: No space left on device (3.0 MB needed, N MB free).'
 	screen 80 0 write --timeout 60 --input same "$ADDRESS" "$PORT"
@@ -330,7 +330,7 @@ ABORTED='rdma-client: exchange with PEER failed: the peer aborted: cannot'
 	served 'already there: full/same from PEER: 5 bytes, XXH3 HASH.' \
 		"received full/new from PEER: 5 bytes $moved" 'served 5 exchanges (4 failed) in N s; exchanged N B.' \
 		"$exchange cannot write full/file: File exists (--force at the receiver replaces it)." \
-		"$exchange cannot write full/tree: Is a directory (a directory is never replaced)." \
+		"$exchange cannot write full/tree: Is a directory (with --update at the receiver, directories are merged)." \
 		"$exchange cannot write full/data: No space left on device (3.0 MB needed, N MB free)." \
 		"$exchange data from the peer arrived corrupted (digest mismatch); check the memory and RDMA devices of both hosts."
 	start_server --input "$DIR/data" any

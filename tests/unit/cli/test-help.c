@@ -28,6 +28,7 @@ static const struct listed {
 	{"SXP", "      --direct "},
 	{"SX", "      --discard "},
 	{"SXP", "      --exclude PATTERN "},
+	{"SXP", "      --update "},
 	{"SXP", "      --workers N "},
 	{"XP", "  -n, --dry-run "},
 	{"SX", "  -f, --force "},
@@ -161,9 +162,9 @@ static void help_fits_one_screen(void **state)
 		 * The server's help includes examples and exit statuses; an exchange has options
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
-		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 22
+		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 23
 							  : id == CLI_BANDWIDTH ? 5
-							  : id == CLI_EXCHANGE  ? 3
+							  : id == CLI_EXCHANGE  ? 4
 										: 0));
 	}
 }

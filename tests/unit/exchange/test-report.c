@@ -145,10 +145,10 @@ static void contains_every_member(void **state)
 		"\"incoming_huge_pages\":true,\"numa_node\":1,\"processors\":\"0-3,6\","
 		"\"completion_vector\":3},\"memory\":null,"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
-		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null},"
+		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null},"
 		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
 		"\",\"rate\":83886080,"
-		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null}}");
+		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null}}");
 	free(text);
 }
 
@@ -184,8 +184,8 @@ static void reports_null_for_unknown_values(void **state)
 		"\"mode\":\"any\",\"device\":null,\"peer\":null,\"peer_device\":null,"
 		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,\"tuning\":null,"
 		"\"memory\":{\"budget\":null,\"used\":0,\"source\":\"this host\"},"
-		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null},"
-		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null}}");
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null},"
+		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null}}");
 	free(text);
 }
 
@@ -337,44 +337,44 @@ static const struct {
 	double seconds;
 	const char *path, *text;
 } summaries[] = {
-	{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, false, false,
+	{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, 0, false, false,
 		 NULL, NULL, 0, NULL, NULL},
 		false, 2.51, "in/big.iso",
 		": 209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
-	{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL, NULL, 0,
+	{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, 0, false, false, NULL, NULL, 0,
 		 NULL, NULL},
 		false, 0.25, "data",
 		": 1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
-	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL, NULL, 0, NULL,
+	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, 0, false, false, NULL, NULL, 0, NULL,
 		 NULL},
 		false, 0, "data", ": 1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
-	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, false, false, NULL, NULL, 0, NULL,
+	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, 0, false, false, NULL, NULL, 0, NULL,
 		 NULL},
 		true, 0, "data", ": 1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
-	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, false, false, NULL, NULL,
-		 0, NULL, NULL},
+	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, 0, false, false, NULL,
+		 NULL, 0, NULL, NULL},
 		false, NAN, "a\\xff\\x0a\xc3\xb6", ": 0 bytes by WRITE in 0 ms, incomplete"},
-	{{2100400000, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 2100000000, 0, false, false,
+	{{2100400000, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 0, 2100000000, 0, false, false,
 		 NULL, NULL, 0, NULL, NULL},
 		false, 0, "in/a and 2 more (5,000 files, 2.10 GB)",
 		" by WRITE in 0 ms, verified, XXH3 " HASH},
-	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 4, 0, false, false, NULL, NULL, 0, NULL,
+	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 0, 4, 0, false, false, NULL, NULL, 0, NULL,
 		 NULL},
 		false, 0, "in/a (1 file, 4 B)", " by WRITE in 0 ms, verified, XXH3 " HASH},
-	{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, false, false, NULL, NULL, 0,
+	{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, 0, false, false, NULL, NULL, 0,
 		 NULL, NULL},
 		false, 2.0, "in/a (0 files, 0 B)", " by WRITE in 2.0 s, verified, XXH3 " HASH},
-	{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 4, 0, false, false, NULL, NULL, 0, NULL,
-		 NULL},
+	{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 0, 4, 0, false, false, NULL, NULL, 0,
+		 NULL, NULL},
 		false, 0, "a and 2,999 more (3,000 files, 4 B)",
 		" by WRITE in 0 ms, verified, XXH3 " HASH},
 	/* An incomplete tree may have sent fewer files than were read. */
-	{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 9, 0, false, false, NULL, NULL, 0,
+	{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 0, 9, 0, false, false, NULL, NULL, 0,
 		 NULL, NULL},
 		false, 2.0, "in/a and 1 more",
 		": 2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
-	{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, false, false, NULL, NULL, 0,
-		 NULL, NULL},
+	{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, 0, false, false, NULL, NULL,
+		 0, NULL, NULL},
 		false, 1e6, "data",
 		": 18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
 		"incomplete"},
@@ -429,7 +429,8 @@ static void says_how_many_entries_were_left_out(void **state)
 	omitted_start(&skipped);
 	omitted_start(&unreadable);
 	json = json_of(&report);
-	assert_non_null(strstr(json, "\"entries\":1,\"skipped\":0,\"unreadable\":0,"));
+	assert_non_null(
+		strstr(json, "\"entries\":1,\"there\":0,\"skipped\":0,\"unreadable\":0,"));
 	free(json);
 	omitted_add(&skipped, "skipped a/fifo");
 	report_summary(text, sizeof(text), &report, true);
@@ -440,7 +441,7 @@ static void says_how_many_entries_were_left_out(void **state)
 	assert_non_null(strstr(text, "(3 files, 107.37 GB; 5 B without holes, 1 skipped)"));
 	report.sent.contents = 0;
 	json = json_of(&report);
-	assert_non_null(strstr(json, "\"entries\":1,\"skipped\":1,"));
+	assert_non_null(strstr(json, "\"entries\":1,\"there\":0,\"skipped\":1,"));
 	assert_null(strstr(strstr(json, "\"received\":"), "\"skipped\":1,"));
 	free(json);
 	omitted_add(&unreadable, "cannot read a/f");
@@ -515,7 +516,7 @@ static void leaves_out_the_check_of_what_was_there(void **state)
 	assert_non_null(strstr(json, "\"seconds\":12.500000,"));
 	assert_non_null(strstr(json, "\"sent\":{\"bytes\":100000000,\"resumed_at\":200000000,"));
 	assert_non_null(strstr(json,
-		"\"entries\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":7.500000,\"pace\":null}"));
+		"\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":7.500000,\"pace\":null}"));
 	assert_non_null(strstr(json, "\"rate\":20000000,"));
 	free(json);
 	/* What was there was of another file. */

@@ -46,7 +46,8 @@ static int open_tree(bool force)
 
 	output_folder = open("in", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(output_folder >= 0);
-	error = tree_output_open(&output, output_folder, "name", force, why);
+	error = tree_output_open(&output, output_folder, "name",
+		&(struct tree_output_options){.force = force}, why);
 	if (error)
 		output = NULL;
 	return error;
@@ -54,7 +55,7 @@ static int open_tree(bool force)
 
 static void close_tree(void)
 {
-	tree_output_close(output);
+	tree_output_close(output, false);
 	output = NULL;
 	close(output_folder);
 }
@@ -818,7 +819,7 @@ static void existing_files_and_folders_are_kept(void **state)
 	start(0);
 	add_folder("d");
 	leave();
-	assert_refused(-EISDIR, "cannot write d: Is a directory (a directory is never replaced)");
+	assert_refused(-EISDIR, "cannot write d: Is a directory (with --update at the receiver, directories are merged)");
 	assert_int_equal(store(stream.bytes, stream.size, 4096, true), -EISDIR);
 	start(0);
 	add_folder("f");
@@ -998,7 +999,7 @@ static void a_leftover_folder_is_removed(void **state)
 	add_file("g", "two");
 	assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
 	assert_int_equal(tree_output_commit(first, why), 0);
-	tree_output_close(first);
+	tree_output_close(first, false);
 	close(first_folder);
 	assert_contents("in/f", "one");
 	assert_contents("in/g", "two");

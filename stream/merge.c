@@ -1,0 +1,110 @@
+/* See stream/merge.h. It keeps no state. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stream/merge.h"
+
+static int merge(int from, int to, char path[PATH_MAX], size_t used);
+
+/* Moving a folder writes to it, because its entry ".." changes. */
+static int move_folder(int from, const char *name, int to, mode_t mode)
+{
+	bool closed = !(mode & S_IWUSR);
+	int error = 0;
+
+	if (closed)
+		fchmodat(from, name, 0700, 0);
+	if (renameat(from, name, to, name))
+		error = -errno;
+	if (closed && !error)
+		fchmodat(to, name, mode & 0777, 0);
+	return error;
+}
+
+/* Merges a folder into one that exists, which gets its permissions and time. */
+static int merge_into(int from, int to, const char *name, const struct stat *status,
+	char path[PATH_MAX], size_t used)
+{
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, status->st_mtim};
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int inner, existing, error;
+
+	fchmodat(from, name, 0700, 0);
+	inner = openat(from, name, flags);
+	existing = openat(to, name, flags);
+	error = inner < 0 || existing < 0 ? -errno : 0;
+	/* The owner may lack a permission there that the merge needs. */
+	if (!error)
+		fchmod(existing, (status->st_mode & 0777) | 0700);
+	if (!error)
+		error = merge(inner, existing, path, used);
+	if (!error) {
+		fchmod(existing, status->st_mode & 0777);
+		futimens(existing, times);
+	}
+	if (inner >= 0)
+		close(inner);
+	if (existing >= 0)
+		close(existing);
+	return error;
+}
+
+static int move_entry(int from, int to, const char *name, char path[PATH_MAX], size_t used)
+{
+	struct stat ours, theirs;
+	bool exists;
+
+	if (fstatat(from, name, &ours, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	exists = fstatat(to, name, &theirs, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!exists && S_ISDIR(ours.st_mode))
+		return move_folder(from, name, to, ours.st_mode);
+	if (exists && S_ISDIR(ours.st_mode) && !S_ISDIR(theirs.st_mode))
+		return -ENOTDIR;
+	if (exists && S_ISDIR(theirs.st_mode) && !S_ISDIR(ours.st_mode))
+		return -EISDIR;
+	if (S_ISDIR(ours.st_mode))
+		return merge_into(from, to, name, &ours, path, used);
+	return renameat(from, name, to, name) ? -errno : 0;
+}
+
+static int merge(int from, int to, char path[PATH_MAX], size_t used)
+{
+	int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
+	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
+	const struct dirent *entry;
+
+	if (!stream) {
+		error = -errno;
+		if (listed >= 0)
+			close(listed);
+		return error;
+	}
+	while (!error && (entry = readdir(stream))) {
+		const char *name = entry->d_name;
+		size_t longer;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+			continue;
+		longer = used + strlen(name) + (used > 0);
+		if (longer < PATH_MAX)
+			snprintf(path + used, PATH_MAX - used, "%s%s", used > 0 ? "/" : "", name);
+		error = move_entry(from, to, name, path, longer < PATH_MAX ? longer : used);
+		if (!error)
+			path[used] = '\0';
+	}
+	closedir(stream);
+	return error;
+}
+
+int merge_folders(int from, int to, char path[PATH_MAX])
+{
+	path[0] = '\0';
+	return merge(from, to, path, 0);
+}

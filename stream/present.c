@@ -1,0 +1,90 @@
+/* See stream/present.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "protocol/tree.h"
+#include "stream/file-digest.h"
+#include "stream/present.h"
+#include "stream/tree-path.h"
+
+/* Opens a file for reading. O_NONBLOCK: by now it may be a FIFO. Returns it, or -ENOENT. */
+static int open_file(int folder, const char *name)
+{
+	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return file < 0 ? -ENOENT : file;
+}
+
+/*
+ * Opens what an interrupted attempt has of a file of this size, and stores how much that is. The
+ * beginning of a file with several names could not be continued: the others would change as well.
+ */
+static int open_staged(
+	const struct present *present, const char *path, uint64_t size, uint64_t *have)
+{
+	char name[FILE_NAME_MAX + 1];
+	struct stat status;
+	int folder = staging_find(present->staging, path, name, &status), file = -ENOENT;
+	off_t gap;
+
+	if (folder < 0)
+		return folder;
+	*have = (uint64_t)status.st_size;
+	if (*have > 0 && (*have == size || (*have < size && status.st_nlink == 1)))
+		file = open_file(folder, name);
+	close(folder);
+	if (file < 0 || *have == size)
+		return file;
+	/* Several threads may have written it, with gaps at its end. */
+	gap = lseek(file, 0, SEEK_HOLE);
+	if (gap >= 0 && (uint64_t)gap < *have)
+		*have = (uint64_t)gap;
+	if (*have > 0)
+		return file;
+	close(file);
+	return -ENOENT;
+}
+
+/* Opens the file of this size that is in the place of the stream's. Returns it or -errno. */
+static int open_stored(const struct present *present, const char *path, uint64_t size)
+{
+	char name[FILE_NAME_MAX + 1];
+	struct stat status;
+	int folder = tree_path_open(present->target, path, false, name), file = -ENOENT;
+
+	if (folder < 0)
+		return folder == -ELOOP ? -ENOTDIR : folder;
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISDIR(status.st_mode))
+			file = -EISDIR;
+		else if (S_ISREG(status.st_mode) && (uint64_t)status.st_size == size)
+			file = open_file(folder, name);
+	}
+	close(folder);
+	return file;
+}
+
+int present_answer(struct present *present, const char *path, uint64_t size)
+{
+	struct tree_answer answer = {.number = present->number++, .size = size};
+	uint8_t bytes[TREE_ANSWER_SIZE];
+	int file = open_staged(present, path, size, &answer.size), error;
+
+	if (file < 0) {
+		answer.size = size;
+		file = present->target < 0 ? -ENOENT : open_stored(present, path, size);
+	}
+	if (file == -ENOENT || file == -EACCES)
+		return 0;
+	if (file < 0)
+		return file;
+	error = file_digest(
+		present->keyed, file, answer.size, present->writer.stop_fd, &answer.digest);
+	close(file);
+	if (error)
+		return error == -ECANCELED ? error : 0;
+	tree_answer_encode(&answer, bytes);
+	return writer_write(&present->writer, bytes, sizeof(bytes));
+}

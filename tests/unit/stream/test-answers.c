@@ -1,0 +1,148 @@
+/* What the receiver of a tree answers: order, limits, and how answers are found. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/memory-budget.h"
+#include "stream/answers.h"
+#include "tests/unit/unit.h"
+
+static struct answers *answers;
+
+static int set_up(void **state)
+{
+	(void)state;
+	answers = answers_new();
+	return answers ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	answers_free(answers);
+	return 0;
+}
+
+/* Takes an answer whose digest consists of this byte. */
+static int take(uint64_t number, uint64_t size, uint8_t byte)
+{
+	struct tree_answer answer = {.number = number, .size = size};
+	uint8_t bytes[TREE_ANSWER_SIZE];
+
+	memset(answer.digest.bytes, byte, DIGEST_SIZE);
+	tree_answer_encode(&answer, bytes);
+	return answers_take(answers, bytes, sizeof(bytes));
+}
+
+static void answers_are_found_by_path(void **state)
+{
+	const struct tree_answer *found;
+	uint64_t bytes, storage;
+	char path[32];
+
+	(void)state;
+	assert_null(answers_find(answers, "a/0"));
+	for (uint64_t i = 0; i < 1000; i++) {
+		snprintf(path, sizeof(path), "a/%d", (int)i);
+		assert_int_equal(answers_ask(answers, path, 100 + i, 4096), 0);
+	}
+	for (uint64_t i = 0; i < 1000; i += 3)
+		assert_int_equal(take(i, i % 2 ? 100 + i : 1, (uint8_t)i), 0);
+	answers_end(answers);
+	assert_int_equal(answers_await(answers), 0);
+	for (uint64_t i = 0; i < 1000; i++) {
+		snprintf(path, sizeof(path), "a/%d", (int)i);
+		found = answers_find(answers, path);
+		assert_int_equal(found != NULL, i % 3 == 0);
+		if (!found)
+			continue;
+		assert_int_equal(found->number, i);
+		assert_int_equal(found->size, i % 2 ? 100 + i : 1);
+		assert_int_equal(found->digest.bytes[7], (uint8_t)i);
+	}
+	assert_null(answers_find(answers, "b/0"));
+	answers_sum(answers, &bytes, &storage);
+	assert_int_equal(bytes, 167 + 167 * 100 + 83667);
+	assert_int_equal(storage, 167 + 167 * 4096);
+}
+
+/* They arrive in pieces of any size. */
+static void answers_may_be_cut(void **state)
+{
+	const struct tree_answer answer = {.number = 0, .size = 5};
+	uint8_t bytes[TREE_ANSWER_SIZE];
+
+	(void)state;
+	assert_int_equal(answers_ask(answers, "a", 5, 0), 0);
+	tree_answer_encode(&answer, bytes);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		assert_int_equal(answers_take(answers, bytes + i, 1), 0);
+	answers_end(answers);
+	assert_non_null(answers_find(answers, "a"));
+}
+
+static void wrong_answers_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(take(0, 1, 0), -EPROTO); /* nobody asked */
+	assert_int_equal(answers_ask(answers, "a", 5, 0), 0);
+	assert_int_equal(answers_ask(answers, "b", 5, 0), 0);
+	assert_int_equal(take(2, 1, 0), -EPROTO);
+	assert_int_equal(take(0, 0, 0), -EPROTO);
+	assert_int_equal(take(0, 6, 0), -EPROTO);
+	assert_int_equal(take(UINT64_MAX, 1, 0), -EPROTO);
+	assert_int_equal(take(1, 5, 0), 0);
+	assert_int_equal(take(1, 5, 0), -EPROTO); /* twice */
+	assert_int_equal(take(0, 5, 0), -EPROTO); /* too late */
+}
+
+static void memory_is_limited(void **state)
+{
+	struct memory_budget budget;
+	unsigned int asked = 0;
+
+	(void)state;
+	memory_budget_start(100000);
+	while (asked < 100000 && answers_ask(answers, "a", 5, 0) == 0)
+		asked++;
+	assert_in_range(asked, 1000, 4200);
+	memory_budget_read(&budget);
+	assert_in_range(budget.used, 20000, 100000);
+	answers_free(answers);
+	answers = NULL;
+	memory_budget_read(&budget);
+	assert_int_equal(budget.used, 0);
+	memory_budget_start(0);
+}
+
+static void *stop(void *argument)
+{
+	answers_stop(argument);
+	return NULL;
+}
+
+static void a_wait_can_be_stopped(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, stop, answers), 0);
+	assert_int_equal(answers_await(answers), -ECANCELED);
+	pthread_join(thread, NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(answers_are_found_by_path),
+		TEST(answers_may_be_cut),
+		TEST(wrong_answers_are_refused),
+		TEST(a_wait_can_be_stopped),
+		TEST(memory_is_limited),
+	};
+
+	return cmocka_run_group_tests_name("answers", tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* What is answered for files of an earlier attempt, and of the directory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "protocol/tree.h"
+#include "stream/present.h"
+#include "tests/unit/stream/output-file-fixture.h"
+#include "tests/unit/unit.h"
+
+static struct {
+	int directory, ends[2];
+	struct staging staging;
+	struct digester *keyed;
+	struct present present;
+} here;
+
+static int set_up(void **state)
+{
+	int attempt;
+
+	if (output_file_fixture_set_up(state) || pipe2(here.ends, O_CLOEXEC | O_NONBLOCK))
+		return -1;
+	here.directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	here.keyed = digester_new();
+	/* An attempt that was interrupted. */
+	attempt = staging_open(&here.staging, here.directory, "tree", true);
+	if (attempt < 0 || fchdir(attempt) ||
+		system("mkdir -p tree/a; printf 12345 >tree/a/whole; printf 123 >tree/a/part;"
+		       "printf 123 >tree/a/twice; ln tree/a/twice tree/a/again; : >tree/a/empty;"
+		       "head -c 65536 /dev/zero | tr '\\0' x >tree/a/gap; truncate -s 1M tree/a/gap") ||
+		fchdir(here.directory))
+		return -1;
+	close(attempt);
+	staging_close(&here.staging, true);
+	close(staging_open(&here.staging, here.directory, "tree", true));
+	here.present = (struct present){
+		.staging = &here.staging,
+		.target = -1,
+		.keyed = here.keyed,
+		.writer = {.descriptor = here.ends[1], .stop_fd = -1, .most = 512},
+	};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	staging_close(&here.staging, false);
+	digester_free(here.keyed);
+	close(here.ends[0]);
+	close(here.ends[1]);
+	close(here.directory);
+	return output_file_fixture_tear_down(state);
+}
+
+/* Asks, and checks that the answer is this many bytes of this text, or that there is none. */
+static void ask(const char *path, uint64_t size, uint64_t have, const char *text)
+{
+	uint64_t number = here.present.number;
+	uint8_t bytes[TREE_ANSWER_SIZE];
+	struct tree_answer answer;
+	struct digest digest;
+
+	assert_int_equal(present_answer(&here.present, path, size), 0);
+	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), have ? TREE_ANSWER_SIZE : -1);
+	if (have == 0)
+		return;
+	tree_answer_decode(&answer, bytes);
+	assert_int_equal(answer.number, number);
+	assert_int_equal(answer.size, have);
+	digest = digest_of(text, strlen(text));
+	if (*text)
+		assert_true(digest_equal(&answer.digest, &digest));
+}
+
+static void an_earlier_attempt_is_used(void **state)
+{
+	(void)state;
+	ask("tree/a/whole", 5, 5, "12345");
+	ask("tree/a/whole", 6, 5, "12345"); /* the beginning */
+	ask("tree/a/whole", 4, 0, "");      /* it was longer */
+	ask("tree/a/part", 1000, 3, "123");
+	ask("tree/a/twice", 3, 3, "123");
+	ask("tree/a/twice", 4, 0, ""); /* its other name would change as well */
+	ask("tree/a/empty", 5, 0, "");
+	ask("tree/a/gap", 2 << 20, 65536, "");
+	ask("tree/a", 5, 0, "");
+	ask("tree/none", 5, 0, "");
+	ask("none", 5, 0, "");
+	assert_int_equal(here.present.number, 11);
+}
+
+static void the_directory_is_used_for_an_update(void **state)
+{
+	(void)state;
+	assert_int_equal(system("mkdir -p tree/a/d; printf abcde >tree/a/whole; printf xyz "
+				">tree/theirs; mkfifo tree/fifo; ln -s theirs tree/link"),
+		0);
+	ask("tree/theirs", 3, 0, "");
+	here.present.target = here.directory;
+	ask("tree/theirs", 3, 3, "xyz");
+	ask("tree/theirs", 4, 0, ""); /* no part of it could be continued */
+	ask("tree/a/whole", 5, 5, "12345");
+	ask("tree/fifo", 3, 0, "");
+	ask("tree/link", 3, 0, "");
+	assert_int_equal(present_answer(&here.present, "tree/a/d", 3), -EISDIR);
+	assert_int_equal(present_answer(&here.present, "tree/theirs/x", 3), -ENOTDIR);
+	assert_int_equal(present_answer(&here.present, "tree/link/x", 3), -ENOTDIR);
+	assert_int_equal(present_answer(&here.present, "tree/../x", 3), -EPROTO);
+}
+
+static void nobody_listens_any_more(void **state)
+{
+	(void)state;
+	close(here.ends[0]);
+	here.ends[0] = -1;
+	assert_int_equal(present_answer(&here.present, "tree/a/whole", 5), -EPIPE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_earlier_attempt_is_used),
+		TEST(the_directory_is_used_for_an_update),
+		TEST(nobody_listens_any_more),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests_name("present", tests, NULL, NULL);
+}
