@@ -39,11 +39,11 @@ static int merge_into(int from, int to, const char *name, const struct stat *sta
 	inner = openat(from, name, flags);
 	existing = openat(to, name, flags);
 	error = inner < 0 || existing < 0 ? -errno : 0;
-	/* The owner may lack a permission there that the merge needs. */
-	if (!error)
+	if (!error) {
+		/* The owner may lack a permission there that the merge needs. */
 		fchmod(existing, (status->st_mode & 0777) | 0700);
-	if (!error)
 		error = merge(inner, existing, path, used);
+	}
 	if (!error) {
 		fchmod(existing, status->st_mode & 0777);
 		futimens(existing, times);

@@ -131,7 +131,7 @@ static int check_name(const struct output_file *file, bool tree, char *why)
  */
 static uint64_t cut_gaps(int hidden, uint64_t size)
 {
-	uint64_t start = size > OUTPUT_FILE_GAPS ? size - OUTPUT_FILE_GAPS : 0;
+	uint64_t start = size > STORAGE_GAPS ? size - STORAGE_GAPS : 0;
 	off_t hole = lseek(hidden, (off_t)start, SEEK_HOLE);
 
 	if (hole < 0 || (uint64_t)hole >= size)

@@ -35,12 +35,6 @@
 /* Sizes from which an interrupted transfer leaves its data to be resumed, in bytes. */
 #define OUTPUT_FILE_RESUMED (UINT64_C(64) << 20)
 
-/*
- * How much of such data, at its end, may have gaps, in bytes: more than several threads write at
- * a time.
- */
-#define OUTPUT_FILE_GAPS (UINT64_C(64) << 20)
-
 struct output_file;
 
 struct output_file_options {

@@ -7,6 +7,7 @@
 #include "protocol/tree.h"
 #include "stream/file-digest.h"
 #include "stream/present.h"
+#include "stream/storage.h"
 #include "stream/tree-path.h"
 
 /* Opens a file for reading. O_NONBLOCK: by now it may be a FIFO. Returns it, or -ENOENT. */
@@ -14,7 +15,9 @@ static int open_file(int folder, const char *name)
 {
 	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	return file < 0 ? -ENOENT : file;
+	if (file < 0)
+		return -ENOENT;
+	return file;
 }
 
 /*
@@ -38,7 +41,7 @@ static int open_staged(
 	if (file < 0 || *have == size)
 		return file;
 	/* Several threads may have written it, with gaps at its end. */
-	gap = lseek(file, 0, SEEK_HOLE);
+	gap = lseek(file, *have > STORAGE_GAPS ? (off_t)(*have - STORAGE_GAPS) : 0, SEEK_HOLE);
 	if (gap >= 0 && (uint64_t)gap < *have)
 		*have = (uint64_t)gap;
 	if (*have > 0)

@@ -34,4 +34,10 @@ int storage_reserve(int file, uint64_t start, uint64_t end, bool *reserved);
 #define STORAGE_PART (UINT64_C(8) << 20)
 void storage_write_back(int file, uint64_t start, uint64_t size);
 
+/*
+ * How much of a file, at the end of what an interrupted transfer left, may have gaps, in bytes:
+ * more than several threads write at a time.
+ */
+#define STORAGE_GAPS (UINT64_C(64) << 20)
+
 #endif

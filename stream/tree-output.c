@@ -500,7 +500,7 @@ static int check_target(const struct tree_output *output)
 static int enter_folder(struct tree_output *output, char *why)
 {
 	struct level *level = &output->levels[output->depth + 1];
-	int descriptor = -1, target, error = 0;
+	int descriptor, target, error = 0;
 
 	if (output->depth == TREE_DEPTH_MAX)
 		return refuse_stream("its directories are nested too deeply", why);
@@ -571,8 +571,10 @@ static int continue_file(struct tree_output *output)
 		return -EPROTO;
 	fchmodat(folder_of(output), output->name, 0600, 0);
 	file = openat(folder_of(output), output->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (file < 0)
+		return -errno;
 	output->continued = status.st_size;
-	return file < 0 ? -errno : file;
+	return file;
 }
 
 static int start_file(struct tree_output *output, char *why)

@@ -1,11 +1,12 @@
 /*
  * A tree output that receives the input as a stream, in pieces: whatever it contains, nothing is
- * created outside the target folder; if it is refused, nothing remains there; if it is accepted,
- * a tree input can read what was stored.
+ * created outside the target folder; if it is refused twice, nothing remains there; if it is
+ * accepted, a tree input can read what was stored.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,27 +120,54 @@ static void read_back(void)
 	tree_input_close(input);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/*
+ * Stores the stream, as long as the first byte allows: 1: with --force, 2: with workers, 4: with
+ * --update, 8: what is there is answered, and can be kept. Returns 0 or -errno.
+ */
+static int store(struct fuzz_input input, int directory, bool keep)
 {
-	struct fuzz_input input = {data, size};
+	uint8_t choices = fuzz_byte(&input);
+	struct digester *keyed = digester_new();
+	struct tree_output_options options = {.force = choices & 1, .update = choices & 4};
 	char why[OUTPUT_FILE_WHY_SIZE];
 	struct tree_output *output;
-	uint8_t options = fuzz_byte(&input);
-	int directory = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC), error;
+	int ends[2], error;
 
-	fuzz_check(directory >= 0);
-	fuzz_check(tree_output_open(&output, directory, "name", &output_options, why) == 0);
-	if (options & 2)
+	fuzz_check(keyed && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+	if (choices & 8) {
+		options.keyed = keyed;
+		options.answers = (struct writer){
+			.descriptor = ends[1], .stop_fd = -1, .ours = true, .most = PIPE_BUF};
+	} else {
+		close(ends[1]);
+	}
+	fuzz_check(tree_output_open(&output, directory, "name", &options, why) == 0);
+	if (choices & 2)
 		tree_output_use_workers(output, 2);
 	error = feed(output, &input);
-	tree_output_close(output, false);
+	tree_output_close(output, keep && error);
+	digester_free(keyed);
+	close(ends[0]);
+	return error;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct fuzz_input input = {data, size};
+	int directory = open(target, O_PATH | O_DIRECTORY | O_CLOEXEC), error, first;
+
+	fuzz_check(directory >= 0);
+	/* The second time, it is resumed, or is there. */
+	first = store(input, directory, true);
+	fuzz_check(count_entries(outside) == 1);
+	error = store(input, directory, false);
 	fuzz_check(count_entries(outside) == 1);
 	fuzz_check(count_entries(folder) == count_entries(target) + 2);
 	/* A folder may be unreadable, and then its contents are not counted. */
-	if (error)
+	if (first && error)
 		fuzz_check(count_entries(target) == 1);
 	nftw(target, open_up, 8, FTW_PHYS);
-	if (!error)
+	if (!first || !error)
 		read_back();
 	close(directory);
 	fuzz_check(nftw(target, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0);

@@ -77,6 +77,12 @@ arrives() { [ -n "$(ls -A "$DIR/home")" ]; }
 	mkdir "$DIR/here/tree" "$DIR/home/tree"
 	expect 4 copy "$DIR/here/tree" there:
 	has "$ERR" 'cannot write tree: Is a directory (with --update at the receiver, directories are merged)'
+	echo ours >"$DIR/here/tree/ours"
+	echo theirs >"$DIR/home/tree/theirs"
+	expect 0 copy --update "$DIR/here/tree" there:
+	expect 0 copy --update there:tree "$DIR/here/"
+	has "$OUT" '^received .* (2 files, 1 already there, 7 B) from '
+	[ "$(cat "$DIR/here/tree/theirs" "$DIR/home/tree/ours" | tr '\n' ' ')" = 'theirs ours ' ]
 	wait_until none_runs
 }
 

@@ -429,8 +429,7 @@ static void says_how_many_entries_were_left_out(void **state)
 	omitted_start(&skipped);
 	omitted_start(&unreadable);
 	json = json_of(&report);
-	assert_non_null(
-		strstr(json, "\"entries\":1,\"there\":0,\"skipped\":0,\"unreadable\":0,"));
+	assert_non_null(strstr(json, "\"entries\":1,\"there\":0,\"skipped\":0,\"unreadable\":0,"));
 	free(json);
 	omitted_add(&skipped, "skipped a/fifo");
 	report_summary(text, sizeof(text), &report, true);

@@ -159,8 +159,8 @@ static void refuses_a_tree_whose_first_name_is_taken(void **state)
 	assert_int_equal(mkdir("photos", 0700), 0);
 	assert_int_equal(mkdir("peer", 0700), 0);
 	assert_int_equal(output_file_open(&file, &options, &offer, -1, why), -EISDIR);
-	assert_string_equal(
-		why, "cannot write photos: Is a directory (with --update at the receiver, directories are merged)");
+	assert_string_equal(why,
+		"cannot write photos: Is a directory (with --update at the receiver, directories are merged)");
 	assert_null(file);
 	assert_int_equal(count_entries(NULL), 2);
 	offer.size = 0;

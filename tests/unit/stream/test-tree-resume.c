@@ -80,7 +80,7 @@ static void begin(struct direction *direction, bool tree)
 	sink_begin(direction->sink, &offer, false);
 }
 
-/* Moves what can be moved, and ends the sink after the source. Returns false if there was nothing. */
+/* Moves what can be moved, and ends the sink after the source. False: there was nothing. */
 static bool move(struct direction *direction)
 {
 	struct ring_level level = ring_level(&direction->out);
@@ -222,7 +222,7 @@ static void a_transfer_resumes(void **state)
 			fail_msg("%s", transfer.reason);
 		sh(alike);
 		sh("test \"$(ls -A out)\" = in");
-		/* Both together sent everything once, except what was under way, and the questions. */
+		/* Both together sent everything once, except what was under way. */
 		assert_true(transfer.data.moved < LARGE + 60000 - first + 2 * RING + 4000);
 		sh("chmod 755 in/closed out/in/closed");
 	}

@@ -46,8 +46,8 @@ static int open_tree(bool force)
 
 	output_folder = open("in", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(output_folder >= 0);
-	error = tree_output_open(&output, output_folder, "name",
-		&(struct tree_output_options){.force = force}, why);
+	error = tree_output_open(
+		&output, output_folder, "name", &(struct tree_output_options){.force = force}, why);
 	if (error)
 		output = NULL;
 	return error;
@@ -819,7 +819,8 @@ static void existing_files_and_folders_are_kept(void **state)
 	start(0);
 	add_folder("d");
 	leave();
-	assert_refused(-EISDIR, "cannot write d: Is a directory (with --update at the receiver, directories are merged)");
+	assert_refused(-EISDIR,
+		"cannot write d: Is a directory (with --update at the receiver, directories are merged)");
 	assert_int_equal(store(stream.bytes, stream.size, 4096, true), -EISDIR);
 	start(0);
 	add_folder("f");
