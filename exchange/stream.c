@@ -339,6 +339,19 @@ enum exchange_event stream_end_receiving(struct connection *connection)
 	return event == EVENT_NONE ? take_verdict(connection) : event;
 }
 
+/* Notes when all answers about a tree are there: then its data starts. */
+static void note_answers(struct connection *connection)
+{
+	bool asked = connection->answers && connection->exchange.delivered;
+	bool answered = connection->answers_peer && connection->exchange.sent >= SENT_DONE;
+	struct resumption *resuming = asked ? &connection->resuming_out : &connection->resuming_in;
+
+	if ((!asked && !answered) || resuming->start)
+		return;
+	resuming->start = true;
+	resuming->began = deadline_now();
+}
+
 /*
  * Bytes freed by the sink count once they are credited, which may be much later for the last bytes.
  */
@@ -348,6 +361,7 @@ void stream_record_progress(struct connection *connection)
 	uint64_t progress = connection->sender.announced + connection->receiver.arrived +
 			    connection->receiver.credited + connection->exchange.delivered;
 
+	note_answers(connection);
 	if (progress != connection->progress)
 		atomic_store(&connection->last_progress, deadline_now());
 	connection->progress = progress;
@@ -360,7 +374,8 @@ void stream_record_progress(struct connection *connection)
 									     : in->began);
 	atomic_store(&connection->there_bytes, out->from + in->from);
 	atomic_store(&connection->checking,
-		(out->possible && !out->start) || (in->possible && !in->start));
+		((out->possible || connection->answers) && !out->start) ||
+			((in->possible || connection->answers_peer) && !in->start));
 	atomic_store(&connection->waits_for_source, connection->exchange.sent == SENDING_DATA);
 	atomic_store(&connection->waits_for_sink,
 		(connection->sink_knows_end && !connection->exchange.delivered) ||

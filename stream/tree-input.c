@@ -710,10 +710,11 @@ static void send_start(struct tree_input *input)
 {
 	struct tree_entry start = {.kind = TREE_START};
 	const struct sums *sums = &input->sums;
+	uint64_t total = input->produced + TREE_HEADER_SIZE + sums->total;
 
 	start.size = sums->storage;
-	tree_start_count(&start, TREE_HEADER_SIZE + sums->total, sums->files);
-	tree_progress_plan(input->progress, TREE_HEADER_SIZE + sums->total, sums->files);
+	tree_start_count(&start, total, sums->files);
+	tree_progress_plan(input->progress, total, sums->files);
 	send_header(input, &start, "");
 	walk_again(input);
 	input->beginning = STARTED;

@@ -92,7 +92,9 @@ lose() { # PERCENT [MORE-FOR-NETEM]
 	tc qdisc add dev "$VM_INTERFACE" root netem loss "$1%" "${@:2}"
 }
 
-setup() {
+setup() { prepare_hosts; }
+
+prepare_hosts() {
 	prepare
 	FAR=$(mktemp -d "$VM_SHARED/test.XXXXXX")
 	MTU=$(cat "/sys/class/net/$VM_INTERFACE/mtu")

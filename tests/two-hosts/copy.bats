@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# rdma-client copy from and to another host, through ssh(1) and an SSH server.
+
+load common
+
+# The other host's home directory, with a key and a shell that greets, and its SSH server.
+setup() {
+	prepare_hosts
+	ssh-keygen -q -t ed25519 -N '' -f "$DIR/key"
+	cp "$DIR/key.pub" "$FAR/authorized_keys"
+	on_host1 "mount -t tmpfs -o mode=700 tmpfs /root && mkdir -m 700 /root/.ssh && cp '$FAR/authorized_keys' /root/.ssh/ &&
+		chmod 600 /root/.ssh/authorized_keys && echo 'echo Welcome to host 1; printf %s no-end-of-line' >/root/.bashrc &&
+		dropbearkey -t ed25519 -f /root/hostkey >/dev/null 2>&1"
+	undo restore_home
+	start_on_host1 sshd 'dropbear -F -E -s -p 2222 -r /root/hostkey'
+	wait_until listens
+	RDMA_RSH="ssh -p 2222 -i $DIR/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+	export RDMA_RSH
+}
+
+restore_home() { on_host1 'umount -l /root'; }
+
+listens() { (exec 3<>"/dev/tcp/$HOST1/2222") 2>/dev/null; }
+
+copy() { client copy --timeout 60 --server-path "$(readlink -f "$PAIR_BIN/rdma-server")" "$@"; }
+
+no_far_server() { on_host1 '! pidof rdma-server >/dev/null'; }
+
+@test "copy through ssh: files and directories, there and back, and what is there is not sent again" {
+	# shellcheck disable=SC2016
+	local name='a b "c" $d' mode
+	mkdir -p "$DIR/photos/$name"
+	head -c 3000000 /dev/urandom >"$DIR/photos/big"
+	echo small >"$DIR/photos/$name/-x"
+	mkdir "$DIR/write" "$DIR/read" "$DIR/send"
+	on_host1 'cd /root && mkdir write read send'
+	for mode in write read send; do
+		expect 0 copy --mode $mode "$DIR/photos" "root@$HOST1:$mode/"
+		expect 0 copy --mode $mode "$HOST1:$mode/photos" "$DIR/$mode/"
+		diff -r "$DIR/photos" "$DIR/$mode/photos"
+	done
+	is_empty "$ERR"
+	echo more >>"$DIR/photos/$name/-x"
+	expect 0 copy --update "$DIR/photos" "$HOST1:write/"
+	has "$OUT" "^sent $DIR/photos (2 files, 1 already there, 11 B) to "
+	expect 0 copy "$HOST1:write/photos/$name/-x" "$DIR/"
+	[ "$(cat "$DIR/_x")" = "$(cat "$DIR/photos/$name/-x")" ]
+	expect 3 client copy --server-path /none/rdma-server "$DIR/photos" "$HOST1:"
+	has "$ERR" "^rdma-client: rdma-server is not installed at $HOST1, or not in its PATH; install it there"
+	wait_until no_far_server
+}
+
+@test "copy through ssh: a client that is killed leaves no server, and the same command sends the rest" {
+	mkdir -p "$DIR/photos"
+	head -c 70000000 /dev/urandom >"$DIR/photos/big"
+	copy "$DIR/photos" "$HOST1:" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	wait_until on_host1 'find /root -name big -size +5000k | grep -q .'
+	pkill -KILL -f "rdma-client cop[y]"
+	wait "${CLIENTS[0]}" || true
+	wait_until no_far_server
+	on_host1 '[ ! -e /root/photos ]'
+	expect 0 copy --json "$DIR/photos" "$HOST1:"
+	[ "$(jq .sent.bytes "$OUT")" -lt 65500000 ]
+	[ "$(xxhsum -H2 <"$DIR/photos/big")" = "$(on_host1 'xxhsum -H2 </root/photos/big')" ]
+	rm -r "$DIR/photos"
+	wait_until no_far_server
+}
