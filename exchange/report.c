@@ -426,7 +426,7 @@ static bool server_keeps_part(const struct connection *connection)
 	uint64_t size = source_size(connection->source);
 
 	if (connection->answers)
-		return connection->sender.credited > 0;
+		return resuming->start && connection->sender.credited > 0;
 	return resuming->possible && size != STREAM_SIZE_UNKNOWN && size >= OUTPUT_FILE_RESUMED &&
 	       ((connection->theirs.flags & HELLO_TAKES_TREE) || resuming->offered > 0) &&
 	       (resuming->from > 0 || connection->sender.credited > 0);

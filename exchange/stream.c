@@ -302,6 +302,9 @@ static enum exchange_event take_verdict(struct connection *connection)
 		return connection_fail_file(connection, -error, "output_file_write",
 			connection->settings->output_file.output, why);
 	case SINK_DAMAGED:
+		if (connection->answers) /* our tree waits for them */
+			return connection_fail(
+				connection, FAILURE_DAMAGED, 0, "digest_equal", "digest mismatch");
 		connection->damaged = true;
 		failure_set(&connection->failure, FAILURE_DAMAGED, PHASE_EXCHANGE, 0,
 			"digest_equal", "digest mismatch");
@@ -376,7 +379,9 @@ void stream_record_progress(struct connection *connection)
 	atomic_store(&connection->checking,
 		((out->possible || connection->answers) && !out->start) ||
 			((in->possible || connection->answers_peer) && !in->start));
-	atomic_store(&connection->waits_for_source, connection->exchange.sent == SENDING_DATA);
+	/* While we ask, we wait for the peer. */
+	atomic_store(&connection->waits_for_source,
+		connection->exchange.sent == SENDING_DATA && !(connection->answers && !out->start));
 	atomic_store(&connection->waits_for_sink,
 		(connection->sink_knows_end && !connection->exchange.delivered) ||
 			(connection->resuming_in.possible && !connection->resuming_in.have));
@@ -400,7 +405,8 @@ static enum exchange_event refuse_announcement(struct connection *connection, ui
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received more than the announced %s bytes",
 			units_format_count(count, connection->theirs.size));
-	if (most && position > most - (resuming->from < most ? resuming->from : most))
+	if (most && !connection->answers &&
+		position > most - (resuming->from < most ? resuming->from : most))
 		return connection_fail(connection, FAILURE_LIMIT, LIMIT_SIZE, "stream_announced",
 			"received more than the %s bytes that --max-size allows",
 			units_format_count(count, most));

@@ -65,6 +65,9 @@ void tree_run_encode(const struct tree_run *run, uint8_t bytes[TREE_RUN_SIZE]);
  */
 int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], uint64_t left);
 
+/* The mode of a TREE_ASK for a file with several names. */
+#define TREE_ASK_LINKED 1
+
 /* Bytes before the path in the contents of a TREE_ASK: the file's size. */
 #define TREE_ASK_SIZE 8
 #define TREE_ASK_MAX  (TREE_ASK_SIZE + TREE_LINK_MAX)

@@ -196,14 +196,18 @@ int answers_await(struct answers *answers)
 	return ended ? 0 : -ECANCELED;
 }
 
-const struct tree_answer *answers_find(const struct answers *answers, const char *path)
+const struct tree_answer *answers_find(
+	const struct answers *answers, const char *path, uint64_t *asked)
 {
 	const struct given key = {.hash = hash_of(path)}, *found = NULL;
 
 	if (answers->given_count > 0)
 		found = bsearch(&key, answers->given, answers->given_count, sizeof(*answers->given),
 			by_hash);
-	return found ? &found->answer : NULL;
+	if (!found)
+		return NULL;
+	*asked = answers->asked[found->answer.number].size;
+	return &found->answer;
 }
 
 void answers_sum(const struct answers *answers, uint64_t *bytes, uint64_t *storage)

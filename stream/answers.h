@@ -41,10 +41,11 @@ void answers_stop(struct answers *answers);
 int answers_await(struct answers *answers);
 
 /*
- * After that: the answer for the file with this path, or NULL if the peer has nothing of it. Valid
- * until answers_free(). Any thread.
+ * After that: the answer for the file with this path, or NULL if the peer has nothing of it; stores
+ * the size that was asked for. Valid until answers_free(). Any thread.
  */
-const struct tree_answer *answers_find(const struct answers *answers, const char *path);
+const struct tree_answer *answers_find(
+	const struct answers *answers, const char *path, uint64_t *asked);
 
 /*
  * How many bytes of the files, and of their storage, the peer has if all of them have the digests

@@ -29,7 +29,7 @@ static int move_folder(int from, const char *name, int to, mode_t mode)
 
 /* Merges a folder into one that exists, which gets its permissions and time. */
 static int merge_into(int from, int to, const char *name, const struct stat *status,
-	char path[PATH_MAX], size_t used)
+	const struct stat *theirs, char path[PATH_MAX], size_t used)
 {
 	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, status->st_mtim};
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -38,6 +38,9 @@ static int merge_into(int from, int to, const char *name, const struct stat *sta
 	fchmodat(from, name, 0700, 0);
 	inner = openat(from, name, flags);
 	existing = openat(to, name, flags);
+	if (existing < 0 && errno == EACCES && theirs->st_uid == geteuid() &&
+		fchmodat(to, name, (status->st_mode & 0777) | 0700, 0) == 0)
+		existing = openat(to, name, flags);
 	error = inner < 0 || existing < 0 ? -errno : 0;
 	if (!error) {
 		/* The owner may lack a permission there that the merge needs. */
@@ -70,7 +73,7 @@ static int move_entry(int from, int to, const char *name, char path[PATH_MAX], s
 	if (exists && S_ISDIR(theirs.st_mode) && !S_ISDIR(ours.st_mode))
 		return -EISDIR;
 	if (S_ISDIR(ours.st_mode))
-		return merge_into(from, to, name, &ours, path, used);
+		return merge_into(from, to, name, &ours, &theirs, path, used);
 	return renameat(from, name, to, name) ? -errno : 0;
 }
 

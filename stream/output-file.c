@@ -476,10 +476,8 @@ int output_file_write(
 	int error;
 
 	if (file->tree) {
-		error = tree_output_write(file->tree, data, size, why);
-		if (error != -ECANCELED)
-			file->error = error;
-		return error;
+		file->error = tree_output_write(file->tree, data, size, why);
+		return file->error;
 	}
 	error = file->error;
 	if (!error && file->directory < 0)
@@ -508,7 +506,7 @@ int output_file_end(struct output_file *file, bool complete, char why[OUTPUT_FIL
 {
 	int error = tree_output_end(file->tree, complete, why);
 
-	if (error && error != -ECANCELED)
+	if (error)
 		file->error = error;
 	return error;
 }
@@ -628,6 +626,16 @@ static bool can_resume(const struct output_file *file)
 	       !file->spoiled && !file->error && hidden_name_is_tried(file->name, file->hidden);
 }
 
+/*
+ * True if what has arrived of a tree may be of use later: not if it fills the disk, or comes from a
+ * peer that violates the protocol.
+ */
+static bool may_stay(const struct output_file *file)
+{
+	return !file->spoiled && file->error != -ENOSPC && file->error != -EDQUOT &&
+	       file->error != -EPROTO;
+}
+
 bool output_file_close(struct output_file *file)
 {
 	bool stays, tree_stays;
@@ -635,7 +643,7 @@ bool output_file_close(struct output_file *file)
 	if (!file)
 		return false;
 	writer_close(&file->writer);
-	tree_stays = tree_output_close(file->tree, !file->spoiled && !file->error);
+	tree_stays = tree_output_close(file->tree, may_stay(file));
 	stays = file->hidden[0] && can_resume(file);
 	/* Several threads may have written more, with gaps in it. */
 	if (stays && ftruncate(file->file, file->size))

@@ -1,9 +1,12 @@
 /* See stream/present.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "host/memory-budget.h"
 #include "protocol/tree.h"
 #include "stream/file-digest.h"
 #include "stream/present.h"
@@ -20,12 +23,106 @@ static int open_file(int folder, const char *name)
 	return file;
 }
 
+/* A file that was answered, as it was then. */
+struct answered {
+	dev_t device;
+	ino_t number;
+	off_t size;
+	struct timespec modified, changed;
+	bool kept;
+};
+
+/* What tsearch(3) allocates for one, roughly. */
+#define NODE_SIZE 48
+
+static int compare(const void *one, const void *other)
+{
+	const struct answered *a = one, *b = other;
+
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return a->device < b->device ? -1 : a->device > b->device;
+}
+
+static struct answered *find(const struct present *present, const struct stat *status)
+{
+	const struct answered key = {.device = status->st_dev, .number = status->st_ino};
+	struct answered *const *found =
+		(struct answered *const *)tfind(&key, &present->answered, compare);
+
+	return found ? *found : NULL;
+}
+
+/* Notes a file that is about to be answered. Returns false if it was before, or without memory. */
+static bool enter(struct present *present, const struct stat *status)
+{
+	const uint64_t memory = sizeof(struct answered) + NODE_SIZE;
+	struct failure failure = {0};
+	struct answered *file;
+
+	if (find(present, status) || memory_budget_take(memory, &failure))
+		return false;
+	file = malloc(sizeof(*file));
+	if (file)
+		*file = (struct answered){status->st_dev, status->st_ino, status->st_size,
+			status->st_mtim, status->st_ctim, false};
+	if (!file || !tsearch(file, &present->answered, compare)) {
+		free(file);
+		memory_budget_return(memory, 0);
+		return false;
+	}
+	memory_budget_filled(memory);
+	present->memory += memory;
+	return true;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool present_keep(struct present *present, const struct stat *status)
+{
+	struct answered *file = find(present, status);
+
+	if (!file || file->kept || file->size != status->st_size ||
+		!same_time(&file->modified, &status->st_mtim) ||
+		!same_time(&file->changed, &status->st_ctim))
+		return false;
+	file->kept = true;
+	return true;
+}
+
+bool present_is_kept(const struct present *present, const struct stat *status)
+{
+	const struct answered *file = find(present, status);
+
+	return file && file->kept;
+}
+
+void present_end(struct present *present)
+{
+	tdestroy(present->answered, free);
+	present->answered = NULL;
+	memory_budget_return(present->memory, present->memory);
+	present->memory = 0;
+}
+
+/*
+ * True if a file of an earlier attempt with this status may be answered to a question for a file
+ * with as many names.
+ */
+static bool may_answer(struct present *present, const struct stat *status, bool linked)
+{
+	return status->st_nlink == 1 || (linked && enter(present, status));
+}
+
 /*
  * Opens what an interrupted attempt has of a file of this size, and stores how much that is. The
  * beginning of a file with several names could not be continued: the others would change as well.
  */
 static int open_staged(
-	const struct present *present, const char *path, uint64_t size, uint64_t *have)
+	struct present *present, const char *path, uint64_t size, bool linked, uint64_t *have)
 {
 	char name[FILE_NAME_MAX + 1];
 	struct stat status;
@@ -35,7 +132,8 @@ static int open_staged(
 	if (folder < 0)
 		return folder;
 	*have = (uint64_t)status.st_size;
-	if (*have > 0 && (*have == size || (*have < size && status.st_nlink == 1)))
+	if (*have > 0 && (*have == size ? may_answer(present, &status, linked)
+					: *have < size && status.st_nlink == 1))
 		file = open_file(folder, name);
 	close(folder);
 	if (file < 0 || *have == size)
@@ -51,7 +149,7 @@ static int open_staged(
 }
 
 /* Opens the file of this size that is in the place of the stream's. Returns it or -errno. */
-static int open_stored(const struct present *present, const char *path, uint64_t size)
+static int open_stored(struct present *present, const char *path, uint64_t size, bool linked)
 {
 	char name[FILE_NAME_MAX + 1];
 	struct stat status;
@@ -62,22 +160,30 @@ static int open_stored(const struct present *present, const char *path, uint64_t
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (S_ISDIR(status.st_mode))
 			file = -EISDIR;
-		else if (S_ISREG(status.st_mode) && (uint64_t)status.st_size == size)
+		else if (S_ISREG(status.st_mode) && (uint64_t)status.st_size == size &&
+			 (status.st_nlink == 1 || linked))
 			file = open_file(folder, name);
 	}
 	close(folder);
+	if (file < 0)
+		return file;
+	/* From here on, a change would be noticed. */
+	if (fstat(file, &status) || (uint64_t)status.st_size != size || !enter(present, &status)) {
+		close(file);
+		return -ENOENT;
+	}
 	return file;
 }
 
-int present_answer(struct present *present, const char *path, uint64_t size)
+int present_answer(struct present *present, const char *path, uint64_t size, bool linked)
 {
 	struct tree_answer answer = {.number = present->number++, .size = size};
 	uint8_t bytes[TREE_ANSWER_SIZE];
-	int file = open_staged(present, path, size, &answer.size), error;
+	int file = open_staged(present, path, size, linked, &answer.size), error;
 
 	if (file < 0) {
 		answer.size = size;
-		file = present->target < 0 ? -ENOENT : open_stored(present, path, size);
+		file = present->target < 0 ? -ENOENT : open_stored(present, path, size, linked);
 	}
 	if (file == -ENOENT || file == -EACCES)
 		return 0;

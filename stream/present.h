@@ -5,6 +5,7 @@
 #ifndef STREAM_PRESENT_H
 #define STREAM_PRESENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -18,12 +19,27 @@ struct present {
 	const struct digester *keyed; /* the stream's, without data */
 	struct writer writer;         /* to which the answers go; its stop_fd ends reads, too */
 	uint64_t number;              /* of the next question */
+	void *answered;               /* files, by device and inode: a tree of tsearch(3) */
+	uint64_t memory;              /* bytes of the memory budget for them */
 };
 
 /*
- * Answers the question for the file with this path of the stream, and this size in bytes. Returns 0
- * or -errno: -EISDIR or -ENOTDIR if something else is in its place; -ECANCELED...
+ * Answers the question for the file with this path of the stream, and this size in bytes. If the
+ * sender's has one name only, a file with several is not used, because they would change together.
+ * Returns 0 or -errno: -EISDIR or -ENOTDIR if something else is in its place; -ECANCELED...
  */
-int present_answer(struct present *present, const char *path, uint64_t size);
+int present_answer(struct present *present, const char *path, uint64_t size, bool linked);
+
+/*
+ * True if the file with this status, in the place where the tree is stored, is one that was
+ * answered, has not changed since, and was not kept yet; now it is.
+ */
+bool present_keep(struct present *present, const struct stat *status);
+
+/* True if present_keep() was true for this file. */
+bool present_is_kept(const struct present *present, const struct stat *status);
+
+/* Frees what was noted. The writer is the caller's. */
+void present_end(struct present *present);
 
 #endif

@@ -8,17 +8,19 @@
 #define STREAM_STAGING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "stream/file-name.h"
 
-/* The most earlier attempts that are kept. */
+/* The most earlier attempts; older ones are merged into one. */
 #define STAGING_EARLIER 8
 
 struct staging {
 	int directory;                  /* that contains the hidden folder; the caller's, O_PATH */
 	char hidden[FILE_NAME_MAX + 1]; /* its name */
 	int lock;                       /* an open descriptor of it */
+	uint32_t attempt;               /* the number of this one */
 	int earlier[STAGING_EARLIER];   /* folders of earlier attempts, the latest first */
 	unsigned int count;             /* of them */
 };
@@ -36,7 +38,14 @@ int staging_open(struct staging *staging, int directory, const char *name, bool 
 int staging_find(const struct staging *staging, const char *path, char name[FILE_NAME_MAX + 1],
 	struct stat *status);
 
-/* Closes everything, and unless it is kept for the next transfer, removes it. */
-void staging_close(struct staging *staging, bool keep);
+/* What staging_close() keeps for the next transfer. */
+enum staging_rest {
+	STAGING_NOTHING,
+	STAGING_EARLIER_ATTEMPTS, /* this one has stored nothing */
+	STAGING_ALL,
+};
+
+/* Closes everything, and removes what is not kept. Returns true if something is. */
+bool staging_close(struct staging *staging, enum staging_rest rest);
 
 #endif

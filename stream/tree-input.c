@@ -56,7 +56,9 @@ struct entry {
 	uint64_t length;                  /* of a file, with its holes */
 	const struct tree_answer *answer; /* what the peer has of it, or NULL */
 	const struct digester *keyed;     /* for that */
+	uint64_t asked;                   /* the size of the file when it was asked for */
 	uint64_t there;                   /* bytes that the peer has */
+	int stop_fd;                      /* ends long reads */
 	uint8_t *contents;                /* of a file that was read, or of a link; or NULL */
 	int file;                         /* open, if its contents are not read yet; otherwise -1 */
 
@@ -89,6 +91,8 @@ struct tree_input {
 	struct sums sums;
 	struct answers *answers;              /* the caller's, or NULL: the peer does not answer */
 	const struct digester *keyed;         /* the same */
+	int stop_fd;                          /* the caller's, of the last read */
+	bool flush, early;                    /* it is to end, or ended, before the next entry */
 	struct tree_progress *progress;       /* the caller's, or NULL */
 	struct omitted *skipped, *unreadable; /* the same */
 
@@ -285,18 +289,28 @@ static void read_ahead(struct entry *entry)
 	}
 }
 
-/* If the peer has the file or its first bytes, it is sent as such. Returns true if it has. */
+/*
+ * If the peer has the file or its first bytes, it is sent as such. Returns true if it has. Only the
+ * part of an interrupted transfer can be continued, not a file that was whole when it was asked
+ * for, and has grown.
+ */
 static bool is_there(struct entry *entry)
 {
 	const struct tree_answer *answer = entry->answer;
+	uint64_t size = entry->header.size;
 	struct digest digest;
+	bool whole = answer && answer->size == entry->asked;
+	int error;
 
-	if (!answer || answer->size > entry->header.size || entry->header.size == 0 ||
-		file_digest(entry->keyed, entry->file, answer->size, -1, &digest) ||
-		!digest_equal(&digest, &answer->digest))
+	if (!answer || (whole ? answer->size != size : answer->size >= size))
+		return false;
+	error = file_digest(entry->keyed, entry->file, answer->size, entry->stop_fd, &digest);
+	if (error == -ECANCELED)
+		fail(entry, error, NULL);
+	if (error || !digest_equal(&digest, &answer->digest))
 		return false;
 	entry->there = answer->size;
-	entry->header.kind = answer->size == entry->header.size ? TREE_KEPT : TREE_CONTINUED;
+	entry->header.kind = whole ? TREE_KEPT : TREE_CONTINUED;
 	return true;
 }
 
@@ -314,8 +328,8 @@ static void open_file(struct entry *entry)
 		entry, entry->extended && holes_likely(&status) ? TREE_SPARSE : TREE_FILE, &status);
 	entry->header.size = (uint64_t)status.st_size;
 	identify(entry, &status);
-	if (!is_there(entry) && entry->header.kind == TREE_FILE && entry->header.size > 0 &&
-		entry->header.size <= entry->ahead)
+	if (!is_there(entry) && !entry->error && entry->header.kind == TREE_FILE &&
+		entry->header.size > 0 && entry->header.size <= entry->ahead)
 		read_ahead(entry);
 	if (entry->header.size == 0 || entry->contents || entry->header.kind == TREE_KEPT) {
 		close(entry->file);
@@ -436,7 +450,7 @@ void tree_input_ask(struct tree_input *input, struct answers *answers, const str
 
 bool tree_input_awaits(const struct tree_input *input)
 {
-	return input->beginning == AWAITS;
+	return input->early;
 }
 
 void tree_input_extend(struct tree_input *input)
@@ -520,8 +534,9 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 	entry->path = memcpy(entry->texts + name_size, found->path, path_size);
 	entry->sent = found->is_root ? input->roots[input->next - 1].name : entry->name;
 	if (input->answers && input->beginning == STARTED && found->kind == WALK_FILE) {
-		entry->answer = answers_find(input->answers, entry->path);
+		entry->answer = answers_find(input->answers, entry->path, &entry->asked);
 		entry->keyed = input->keyed;
+		entry->stop_fd = input->stop_fd;
 	}
 	if (found->kind == WALK_FOLDER)
 		describe(entry, TREE_FOLDER, &found->folder->status);
@@ -720,28 +735,32 @@ static void send_start(struct tree_input *input)
 	input->beginning = STARTED;
 }
 
-/* Turns a file into the question for it. Returns 0 or -errno. */
-static int make_ask(struct tree_input *input, struct entry *entry, char *why)
+/*
+ * Turns an entry into a question. Returns false if it is none: longer paths may be truncated, and
+ * without memory for the answer, the file is sent without being asked for.
+ */
+static bool make_ask(struct tree_input *input, struct entry *entry)
 {
 	size_t size = strlen(entry->path);
-	int error = answers_ask(input->answers, entry->path, entry->length, entry->storage);
+	uint8_t *contents;
 
-	if (!error) {
-		entry->contents = malloc(TREE_ASK_SIZE + size);
-		error = entry->contents ? 0 : -ENOMEM;
+	if (entry->length == 0 || entry->header.kind == TREE_HARD_LINK || size >= TREE_LINK_MAX)
+		return false;
+	contents = malloc(TREE_ASK_SIZE + size);
+	if (!contents || answers_ask(input->answers, entry->path, entry->length, entry->storage)) {
+		free(contents);
+		return false;
 	}
-	if (error)
-		return tree_walk_refuse(why, entry->path, strerror(-error), error);
-	le_put64(entry->contents, entry->length);
-	memcpy(entry->contents + TREE_ASK_SIZE, entry->path, size);
-	entry->header = (struct tree_entry){.kind = TREE_ASK, .size = TREE_ASK_SIZE + size};
-	return 0;
+	le_put64(contents, entry->length);
+	memcpy(contents + TREE_ASK_SIZE, entry->path, size);
+	entry->contents = contents;
+	entry->header = (struct tree_entry){.kind = TREE_ASK,
+		.mode = entry->linked ? TREE_ASK_LINKED : 0,
+		.size = TREE_ASK_SIZE + size};
+	return true;
 }
 
-/*
- * Prepares the next question. Longer paths may be truncated, so nobody asks for these. Returns 1 or
- * -errno.
- */
+/* Prepares the next question, or the end of all. Returns 1 or -errno. */
 static int next_ask(struct tree_input *input, int stop_fd, char *why)
 {
 	struct entry *entry;
@@ -752,8 +771,7 @@ static int next_ask(struct tree_input *input, int stop_fd, char *why)
 		add_entry(&input->sums, entry);
 		if (is_stopped(stop_fd))
 			result = -ECANCELED;
-		else if (entry->length > 0 && entry->header.kind != TREE_HARD_LINK &&
-			 strlen(entry->path) < TREE_LINK_MAX)
+		else if (make_ask(input, entry))
 			break;
 		free_entry(entry);
 		if (result < 0)
@@ -765,11 +783,6 @@ static int next_ask(struct tree_input *input, int stop_fd, char *why)
 		send_header(input, &(struct tree_entry){.kind = TREE_ASKED}, "");
 		input->beginning = AWAITS;
 		return 1;
-	}
-	result = make_ask(input, entry, why);
-	if (result < 0) {
-		free_entry(entry);
-		return result;
 	}
 	send_header(input, &entry->header, "");
 	input->entry = entry;
@@ -836,8 +849,10 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 	count_entry(input, entry);
 	send_header(input, &entry->header, entry->sent);
 	if (entry->header.kind == TREE_KEPT) {
+		/* The next one may take as long to digest. */
+		input->flush = entry->there >= TASKS_FILE_SIZE;
 		free_entry(entry);
-		return 1;
+		return is_stopped(stop_fd) ? -ECANCELED : 1;
 	}
 	input->entry = entry;
 	input->used = input->run_left = 0;
@@ -853,11 +868,15 @@ static void end_contents(struct tree_input *input)
 	input->entry = NULL;
 }
 
+/* How many zeros of a hole where a file continues are sent as data, at most. */
+#define CONTINUED_ZEROS 4096
+
 /* Makes the header of the next run of a sparse file the next bytes. Returns 0 or -errno. */
 static int start_run(struct tree_input *input, char *why)
 {
 	const struct entry *entry = input->entry;
-	uint64_t from = input->used > 0 ? input->used : entry->there;
+	bool continues = input->used == 0 && entry->there > 0;
+	uint64_t from = continues ? entry->there : input->used;
 	struct tree_run run;
 	int error = holes_find(entry->file, from, entry->header.size, &run);
 
@@ -865,7 +884,11 @@ static int start_run(struct tree_input *input, char *why)
 		return tree_walk_refuse(why, entry->path,
 			error == -ENODATA ? truncated : strerror(-error),
 			error == -ENODATA ? -EIO : error);
-	run.hole += from - input->used;
+	/* What precedes the first data is exactly what the peer has. */
+	if (continues && run.hole > 0)
+		run.data = run.hole < CONTINUED_ZEROS ? run.hole : CONTINUED_ZEROS;
+	if (continues)
+		run.hole = entry->there;
 	tree_run_encode(&run, input->pending);
 	input->pending_size = TREE_RUN_SIZE;
 	input->pending_used = 0;
@@ -919,6 +942,8 @@ ssize_t tree_input_read(
 	size_t used = 0;
 	ssize_t got = 1;
 
+	input->stop_fd = stop_fd;
+	input->early = input->flush = false;
 	while (used < size && got > 0) {
 		size_t before = used;
 
@@ -928,8 +953,9 @@ ssize_t tree_input_read(
 			got = send_contents(input, bytes + used, size - used, why);
 			used += got > 0 ? (size_t)got : 0;
 			got = got < 0 ? got : 1;
-		} else if (input->beginning == AWAITS && used > 0) {
-			break; /* the peer must see all questions */
+		} else if (used > 0 && (input->beginning == AWAITS || input->flush)) {
+			input->early = true;
+			break;
 		} else {
 			got = next_entry(input, stop_fd, why);
 		}

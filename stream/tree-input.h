@@ -57,7 +57,10 @@ void tree_input_end(struct tree_input *input);
 void tree_input_ask(
 	struct tree_input *input, struct answers *answers, const struct digester *keyed);
 
-/* True if the next tree_input_read() waits for the answers to what it has read. */
+/*
+ * True if the last tree_input_read() ended early, because the next one may take long, or waits for
+ * answers: what it has read must reach the peer.
+ */
 bool tree_input_awaits(const struct tree_input *input);
 
 /*

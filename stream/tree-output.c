@@ -63,6 +63,8 @@ struct level {
 struct later {
 	struct later *next;
 	struct tree_entry entry;
+	dev_t device; /* of the file, and its number there: */
+	ino_t number;
 	char path[]; /* in the directory */
 };
 
@@ -130,6 +132,7 @@ struct tree_output {
 	bool asked;                     /* no further question follows */
 	bool started;                   /* the first entry has arrived */
 	bool stored;                    /* a file, or a part of one */
+	bool committed;                 /* nothing is left to be resumed */
 	unsigned long count;            /* entries that are in no folder of the stream */
 	struct tree_progress *progress; /* the caller's, or NULL */
 };
@@ -326,7 +329,7 @@ int tree_output_open(struct tree_output **result, int directory, const char *nam
 	if (attempt >= 0) {
 		output->levels[0].folder = new_folder(attempt);
 		if (!output->levels[0].folder) {
-			staging_close(&output->staging, false);
+			staging_close(&output->staging, STAGING_EARLIER_ATTEMPTS);
 			attempt = -ENOMEM;
 		}
 	}
@@ -470,19 +473,44 @@ static int finish_item(struct tree_output *output, char *why)
 }
 
 /*
+ * Finds out in advance why nothing could be merged into a folder with the name of the entry.
+ * Returns 0 or -errno.
+ */
+static int check_folder(const struct tree_output *output, int target)
+{
+	int within = output->levels[output->depth].target;
+	struct stat theirs, ours;
+
+	if (fstat(target, &theirs) || fstat(output->levels[0].folder->descriptor, &ours))
+		return -errno;
+	if (theirs.st_dev != ours.st_dev)
+		return -EXDEV;
+	/* Its owner may change the permissions. */
+	if (theirs.st_uid != geteuid() &&
+		faccessat(within, output->name, R_OK | W_OK | X_OK, AT_EACCESS))
+		return -errno;
+	return 0;
+}
+
+/*
  * Opens the folder with which the entry is merged. Returns it; -ENOENT if there is none; or another
  * -errno: -ENOTDIR if something else is in its place.
  */
 static int target_folder(const struct tree_output *output)
 {
-	int within = output->levels[output->depth].target, target;
+	int within = output->levels[output->depth].target, target, error;
 
 	if (within < 0)
 		return -ENOENT;
 	target = openat(within, output->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (target >= 0)
-		return target;
-	return errno == ELOOP ? -ENOTDIR : -errno;
+	if (target < 0)
+		return errno == ELOOP ? -ENOTDIR : -errno;
+	error = check_folder(output, target);
+	if (error) {
+		close(target);
+		return error;
+	}
+	return target;
 }
 
 /* A folder is never replaced by something else. Returns 0 or -EISDIR. */
@@ -543,17 +571,21 @@ static int leave_folder(struct tree_output *output, char *why)
 }
 
 /*
- * Moves the file with the path of the entry from an earlier attempt to this one. Returns 0, or
- * -ENOENT if there is none.
+ * Moves the file with the path of the entry from an earlier attempt to this one. With `whole`, only
+ * if it has the size of the entry and can be read, as when it was answered. Returns 0, or -ENOENT
+ * if there is none.
  */
-static int take_earlier(struct tree_output *output, struct stat *status)
+static int take_earlier(struct tree_output *output, bool whole, struct stat *status)
 {
 	char name[FILE_NAME_MAX + 1];
 	int folder = staging_find(&output->staging, output->path, name, status), error = 0;
 
 	if (folder < 0)
 		return folder;
-	if (renameat(folder, name, folder_of(output), output->name))
+	if (whole && ((uint64_t)status->st_size != output->entry.size ||
+			     faccessat(folder, name, R_OK, AT_EACCESS)))
+		error = -ENOENT;
+	else if (renameat(folder, name, folder_of(output), output->name))
 		error = -errno;
 	close(folder);
 	return error;
@@ -563,7 +595,7 @@ static int take_earlier(struct tree_output *output, struct stat *status)
 static int continue_file(struct tree_output *output)
 {
 	struct stat status;
-	int error = take_earlier(output, &status), file;
+	int error = take_earlier(output, false, &status), file;
 
 	if (error)
 		return error;
@@ -678,14 +710,15 @@ static int take_hard_link(struct tree_output *output, char *why)
 	}
 	if (from < 0)
 		return refuse_stream("a hard link is to no earlier file", why);
+	if (stays && !present_is_kept(&output->present, &status)) {
+		close(from);
+		return refuse_stream("a hard link is to no earlier file", why);
+	}
 	if (stays && is_target(output, &status)) {
 		close(from);
 		return 0;
 	}
-	/* A link to a file that stays where it is would change with it. */
-	if (stays)
-		error = -EPERM;
-	else if (linkat(from, name, folder_of(output), output->name, 0))
+	if (linkat(from, name, folder_of(output), output->name, 0))
 		error = -errno;
 	if (error == -EPERM || error == -EMLINK || error == -EOPNOTSUPP)
 		error = copy_file(from, name, &status, folder_of(output), output->name);
@@ -712,28 +745,42 @@ static int take_link(struct tree_output *output, char *why)
 }
 
 /* Notes what a file that stays where it is gets in the end. Returns 0 or -ENOMEM. */
-static int change_later(struct tree_output *output)
+static int change_later(struct tree_output *output, const struct stat *status)
 {
 	size_t size = strlen(output->path) + 1;
 	struct later *later = malloc(sizeof(*later) + size);
 
 	if (!later)
 		return -ENOMEM;
-	*later = (struct later){.next = output->later, .entry = output->entry};
+	*later = (struct later){.next = output->later,
+		.entry = output->entry,
+		.device = status->st_dev,
+		.number = status->st_ino};
 	memcpy(later->path, output->path, size);
 	output->later = later;
 	return 0;
 }
 
-/* Returns the entry's permissions and time to the file at a name that it had before. */
-static void set_attributes_at(int folder, const char *name, const struct tree_entry *entry)
+/*
+ * Gives the file with this name, if it is still this one, the entry's permissions and time. Returns
+ * 0 or -errno; -ESTALE: it is another one.
+ */
+static int set_attributes_at(
+	int folder, const char *name, dev_t device, ino_t number, const struct tree_entry *entry)
 {
-	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
+	struct stat status;
 
 	if (file < 0)
-		return;
-	set_attributes(file, entry);
+		return -errno;
+	if (fstat(file, &status))
+		error = -errno;
+	else if (status.st_dev != device || status.st_ino != number)
+		error = -ESTALE;
+	else
+		set_attributes(file, entry);
 	close(file);
+	return error;
 }
 
 /* True if the file has the entry's permissions and time. */
@@ -751,21 +798,32 @@ static int take_kept(struct tree_output *output, char *why)
 	struct stat status;
 
 	tree_progress_keep(output->progress, output->path, 0);
-	error = take_earlier(output, &status);
+	error = take_earlier(output, true, &status);
 	if (!error) {
-		set_attributes_at(folder_of(output), output->name, &output->entry);
+		error = set_attributes_at(folder_of(output), output->name, status.st_dev,
+			status.st_ino, &output->entry);
 		output->stored = true;
-		return (uint64_t)status.st_size == output->entry.size
-			       ? 0
-			       : refuse_stream("it keeps a file of another size", why);
+		return error ? refuse(output, error, "", why) : 0;
 	}
-	if (within < 0 || fstatat(within, output->name, &status, AT_SYMLINK_NOFOLLOW) ||
-		!S_ISREG(status.st_mode) || (uint64_t)status.st_size != output->entry.size)
+	if (within < 0)
 		return refuse_stream("it keeps a file that is not there", why);
+	if (fstatat(within, output->name, &status, AT_SYMLINK_NOFOLLOW))
+		return refuse(output, -errno, "", why);
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size != output->entry.size ||
+		!present_keep(&output->present, &status))
+		return refuse(output, -ESTALE, " (it changed during the transfer)", why);
 	if (has_attributes(&status, &output->entry))
 		return 0;
-	error = change_later(output);
+	error = change_later(output, &status);
 	return error ? refuse(output, error, "", why) : 0;
+}
+
+/* Bytes of the file that were not there, as far as it can be told. */
+static uint64_t new_bytes(const struct tree_output *output)
+{
+	uint64_t there = (uint64_t)output->continued;
+
+	return there < output->entry.size ? output->entry.size - there : 0;
 }
 
 /* Begins a file: its data follows, if there is any. */
@@ -783,8 +841,7 @@ static int take_file(struct tree_output *output, char *why)
 		if (error)
 			return error;
 	}
-	tree_progress_count(output->progress, output->path,
-		output->entry.size - (uint64_t)output->continued, 0);
+	tree_progress_count(output->progress, output->path, new_bytes(output), 0);
 	if (output->entry.size > 0) {
 		output->part = sparse ? PART_RUN : PART_DATA;
 		return 0;
@@ -874,7 +931,8 @@ static int take_ask(struct tree_output *output, char *why)
 	output->target[output->entry.size] = '\0';
 	if (strlen(path) != size)
 		return refuse_stream("a path contains a zero byte", why);
-	error = present_answer(&output->present, path, le_get64((const uint8_t *)output->target));
+	error = present_answer(&output->present, path, le_get64((const uint8_t *)output->target),
+		output->entry.mode & TREE_ASK_LINKED);
 	if (error == -EPROTO)
 		return refuse_stream("it asks for a path that no entry can have", why);
 	return error ? refuse_path(path, error, "", why) : 0;
@@ -1145,10 +1203,13 @@ static int merge_all(struct tree_output *output, char *why)
 		char name[FILE_NAME_MAX + 1];
 		int folder = tree_path_open(output->directory, later->path, false, name);
 
-		if (folder < 0)
-			continue;
-		set_attributes_at(folder, name, &later->entry);
-		close(folder);
+		error = folder < 0 ? folder
+				   : set_attributes_at(folder, name, later->device, later->number,
+					     &later->entry);
+		if (folder >= 0)
+			close(folder);
+		if (error)
+			return refuse_path(later->path, error, "", why);
 	}
 	return 0;
 }
@@ -1165,7 +1226,7 @@ int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE
 	error = output->options.update ? merge_all(output, why) : take_final_names(output, why);
 	if (error)
 		return error;
-	output->stored = false; /* nothing is left to be resumed */
+	output->committed = true;
 	return syncfs(folder) ? refuse(output, -errno, "", why) : 0;
 }
 
@@ -1188,11 +1249,14 @@ static int store_rest(struct tree_output *output)
 bool tree_output_close(struct tree_output *output, bool keep)
 {
 	struct task *task;
+	enum staging_rest rest = STAGING_NOTHING;
 	bool stays;
 
 	if (!output)
 		return false;
-	stays = keep && output->stored && answers(output) && store_rest(output) == 0;
+	if (keep && !output->committed && answers(output))
+		rest = output->stored && store_rest(output) == 0 ? STAGING_ALL
+								 : STAGING_EARLIER_ATTEMPTS;
 	if (answers(output) && !output->asked)
 		writer_close(&output->present.writer);
 	while ((task = tasks_drop(&output->tasks)))
@@ -1211,7 +1275,8 @@ bool tree_output_close(struct tree_output *output, bool keep)
 			close(output->levels[output->depth].target);
 	}
 	release_folder(output->levels[0].folder);
-	staging_close(&output->staging, stays);
+	stays = staging_close(&output->staging, rest);
+	present_end(&output->present);
 	while (output->later) {
 		struct later *later = output->later;
 

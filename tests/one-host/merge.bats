@@ -122,7 +122,7 @@ clear() {
 		expect_error 4 'the peer aborted: cannot write tree/soft: Is a directory' \
 			client --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
 		[ "$(listing "$DIR/in/tree")" = "$before" ]
-		[ "$(ls -A "$DIR/in")" = tree ]
+		[ "$(ls "$DIR/in")" = tree ]
 		stop_server
 		clear
 	done

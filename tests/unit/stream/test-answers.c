@@ -38,11 +38,11 @@ static int take(uint64_t number, uint64_t size, uint8_t byte)
 static void answers_are_found_by_path(void **state)
 {
 	const struct tree_answer *found;
-	uint64_t bytes, storage;
+	uint64_t bytes, storage, asked;
 	char path[32];
 
 	(void)state;
-	assert_null(answers_find(answers, "a/0"));
+	assert_null(answers_find(answers, "a/0", &asked));
 	for (uint64_t i = 0; i < 1000; i++) {
 		snprintf(path, sizeof(path), "a/%d", (int)i);
 		assert_int_equal(answers_ask(answers, path, 100 + i, 4096), 0);
@@ -53,15 +53,16 @@ static void answers_are_found_by_path(void **state)
 	assert_int_equal(answers_await(answers), 0);
 	for (uint64_t i = 0; i < 1000; i++) {
 		snprintf(path, sizeof(path), "a/%d", (int)i);
-		found = answers_find(answers, path);
+		found = answers_find(answers, path, &asked);
 		assert_int_equal(found != NULL, i % 3 == 0);
 		if (!found)
 			continue;
 		assert_int_equal(found->number, i);
+		assert_int_equal(asked, 100 + i);
 		assert_int_equal(found->size, i % 2 ? 100 + i : 1);
 		assert_int_equal(found->digest.bytes[7], (uint8_t)i);
 	}
-	assert_null(answers_find(answers, "b/0"));
+	assert_null(answers_find(answers, "b/0", &asked));
 	answers_sum(answers, &bytes, &storage);
 	assert_int_equal(bytes, 167 + 167 * 100 + 83667);
 	assert_int_equal(storage, 167 + 167 * 4096);
@@ -72,6 +73,7 @@ static void answers_may_be_cut(void **state)
 {
 	const struct tree_answer answer = {.number = 0, .size = 5};
 	uint8_t bytes[TREE_ANSWER_SIZE];
+	uint64_t asked;
 
 	(void)state;
 	assert_int_equal(answers_ask(answers, "a", 5, 0), 0);
@@ -79,7 +81,7 @@ static void answers_may_be_cut(void **state)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		assert_int_equal(answers_take(answers, bytes + i, 1), 0);
 	answers_end(answers);
-	assert_non_null(answers_find(answers, "a"));
+	assert_non_null(answers_find(answers, "a", &asked));
 }
 
 static void wrong_answers_are_refused(void **state)

@@ -35,7 +35,7 @@ static int set_up(void **state)
 		fchdir(here.directory))
 		return -1;
 	close(attempt);
-	staging_close(&here.staging, true);
+	staging_close(&here.staging, STAGING_ALL);
 	close(staging_open(&here.staging, here.directory, "tree", true));
 	here.present = (struct present){
 		.staging = &here.staging,
@@ -48,7 +48,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	staging_close(&here.staging, false);
+	staging_close(&here.staging, STAGING_NOTHING);
+	present_end(&here.present);
 	digester_free(here.keyed);
 	close(here.ends[0]);
 	close(here.ends[1]);
@@ -57,14 +58,14 @@ static int tear_down(void **state)
 }
 
 /* Asks, and checks that the answer is this many bytes of this text, or that there is none. */
-static void ask(const char *path, uint64_t size, uint64_t have, const char *text)
+static void ask_for(const char *path, uint64_t size, bool linked, uint64_t have, const char *text)
 {
 	uint64_t number = here.present.number;
 	uint8_t bytes[TREE_ANSWER_SIZE];
 	struct tree_answer answer;
 	struct digest digest;
 
-	assert_int_equal(present_answer(&here.present, path, size), 0);
+	assert_int_equal(present_answer(&here.present, path, size, linked), 0);
 	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), have ? TREE_ANSWER_SIZE : -1);
 	if (have == 0)
 		return;
@@ -76,6 +77,11 @@ static void ask(const char *path, uint64_t size, uint64_t have, const char *text
 		assert_true(digest_equal(&answer.digest, &digest));
 }
 
+static void ask(const char *path, uint64_t size, uint64_t have, const char *text)
+{
+	ask_for(path, size, false, have, text);
+}
+
 static void an_earlier_attempt_is_used(void **state)
 {
 	(void)state;
@@ -83,14 +89,16 @@ static void an_earlier_attempt_is_used(void **state)
 	ask("tree/a/whole", 6, 5, "12345"); /* the beginning */
 	ask("tree/a/whole", 4, 0, "");      /* it was longer */
 	ask("tree/a/part", 1000, 3, "123");
-	ask("tree/a/twice", 3, 3, "123");
-	ask("tree/a/twice", 4, 0, ""); /* its other name would change as well */
+	ask("tree/a/twice", 3, 0, ""); /* the sender's has one name */
+	ask_for("tree/a/twice", 3, true, 3, "123");
+	ask_for("tree/a/again", 3, true, 0, ""); /* the same file */
+	ask("tree/a/twice", 4, 0, "");           /* its other name would change as well */
 	ask("tree/a/empty", 5, 0, "");
 	ask("tree/a/gap", 2 << 20, 65536, "");
 	ask("tree/a", 5, 0, "");
 	ask("tree/none", 5, 0, "");
 	ask("none", 5, 0, "");
-	assert_int_equal(here.present.number, 11);
+	assert_int_equal(here.present.number, 13);
 }
 
 static void the_directory_is_used_for_an_update(void **state)
@@ -106,10 +114,10 @@ static void the_directory_is_used_for_an_update(void **state)
 	ask("tree/a/whole", 5, 5, "12345");
 	ask("tree/fifo", 3, 0, "");
 	ask("tree/link", 3, 0, "");
-	assert_int_equal(present_answer(&here.present, "tree/a/d", 3), -EISDIR);
-	assert_int_equal(present_answer(&here.present, "tree/theirs/x", 3), -ENOTDIR);
-	assert_int_equal(present_answer(&here.present, "tree/link/x", 3), -ENOTDIR);
-	assert_int_equal(present_answer(&here.present, "tree/../x", 3), -EPROTO);
+	assert_int_equal(present_answer(&here.present, "tree/a/d", 3, false), -EISDIR);
+	assert_int_equal(present_answer(&here.present, "tree/theirs/x", 3, false), -ENOTDIR);
+	assert_int_equal(present_answer(&here.present, "tree/link/x", 3, false), -ENOTDIR);
+	assert_int_equal(present_answer(&here.present, "tree/../x", 3, false), -EPROTO);
 }
 
 static void nobody_listens_any_more(void **state)
@@ -117,7 +125,7 @@ static void nobody_listens_any_more(void **state)
 	(void)state;
 	close(here.ends[0]);
 	here.ends[0] = -1;
-	assert_int_equal(present_answer(&here.present, "tree/a/whole", 5), -EPIPE);
+	assert_int_equal(present_answer(&here.present, "tree/a/whole", 5, false), -EPIPE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -60,23 +60,23 @@ static void later_attempts_hide_earlier_ones(void **state)
 	(void)state;
 	attempt(&staging, true, "one", "1");
 	assert_int_equal(size_found(&staging, "one"), -1); /* not earlier */
-	staging_close(&staging, true);
+	staging_close(&staging, STAGING_ALL);
 	attempt(&staging, true, "two", "22");
 	assert_int_equal(size_found(&staging, "one"), 1);
-	staging_close(&staging, true);
+	staging_close(&staging, STAGING_ALL);
 	attempt(&staging, true, "one", "333");
-	staging_close(&staging, true);
+	staging_close(&staging, STAGING_ALL);
 	attempt(&staging, true, "x", "");
 	assert_int_equal(staging.count, 3);
 	assert_int_equal(size_found(&staging, "one"), 3);
 	assert_int_equal(size_found(&staging, "two"), 2);
 	assert_int_equal(size_found(&staging, "a"), -1);
 	assert_int_equal(size_found(&staging, "a/two"), -1);
-	staging_close(&staging, false);
+	staging_close(&staging, STAGING_NOTHING);
 	assert_int_equal(count_entries(NULL), 0);
 }
 
-static void the_oldest_attempts_are_removed(void **state)
+static void the_oldest_attempts_are_merged(void **state)
 {
 	struct staging staging;
 	char name[8];
@@ -85,15 +85,17 @@ static void the_oldest_attempts_are_removed(void **state)
 	for (int i = 0; i < STAGING_EARLIER + 4; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
 		attempt(&staging, true, name, name);
-		staging_close(&staging, true);
+		staging_close(&staging, STAGING_ALL);
 	}
 	attempt(&staging, true, "last", "");
 	assert_int_equal(staging.count, STAGING_EARLIER);
-	assert_int_equal(size_found(&staging, "f3"), -1);
+	assert_int_equal(size_found(&staging, "f0"), 2);
+	assert_int_equal(size_found(&staging, "f3"), 2);
 	assert_int_equal(size_found(&staging, "f4"), 2);
 	assert_int_equal(size_found(&staging, name), 3);
-	staging_close(&staging, true);
-	assert_int_equal(system("test $(ls .tree* | wc -l) -le 10"), 0);
+	/* An attempt that stored nothing leaves nothing. */
+	assert_true(staging_close(&staging, STAGING_EARLIER_ATTEMPTS));
+	assert_int_equal(system("test $(ls .tree* | wc -l) -eq 8"), 0);
 }
 
 /* Another transfer at the same time, and one that does not resume. */
@@ -106,11 +108,11 @@ static void what_is_in_use_is_not_adopted(void **state)
 	attempt(&second, true, "two", "2");
 	assert_int_equal(second.count, 0);
 	assert_string_not_equal(first.hidden, second.hidden);
-	staging_close(&second, false);
-	staging_close(&first, true);
+	staging_close(&second, STAGING_NOTHING);
+	staging_close(&first, STAGING_ALL);
 	attempt(&first, false, "three", "3");
 	assert_int_equal(first.count, 0);
-	staging_close(&first, false);
+	staging_close(&first, STAGING_NOTHING);
 	assert_int_equal(count_entries(NULL), 0);
 }
 
@@ -120,7 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(later_attempts_hide_earlier_ones),
-		TEST(the_oldest_attempts_are_removed),
+		TEST(the_oldest_attempts_are_merged),
 		TEST(what_is_in_use_is_not_adopted),
 	};
 

@@ -15,6 +15,8 @@
 #include "stream/answers.h"
 #include "stream/sink.h"
 #include "stream/source.h"
+#include "stream/staging.h"
+#include "stream/tree-output.h"
 #include "tests/ring-copy.h"
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/unit.h"
@@ -40,7 +42,8 @@ struct direction {
 static struct {
 	bool update, keyed;
 	unsigned int workers;
-	uint64_t until; /* it is interrupted when this much has moved; 0: never */
+	uint64_t until;     /* it is interrupted when this much has moved; 0: never */
+	const char *during; /* a command between the answers and the data, or NULL */
 	struct direction data, back;
 	sem_t moved_on;
 	enum sink_state state;
@@ -96,6 +99,8 @@ static bool move(struct direction *direction)
 	if (!level.ended || direction->moved < level.filled || direction->finished)
 		return false;
 	direction->finished = true;
+	if (transfer.during && direction == &transfer.back)
+		assert_int_equal(system(transfer.during), 0);
 	if (source_result(direction->source, &digest, &reason)) {
 		transfer.reason = reason;
 		sink_stop(direction->sink);
@@ -319,12 +324,12 @@ static void another_kind_is_refused(void **state)
 		run();
 		assert_complete(0);
 		sh(cases[i].change);
-		sh("(cd out; find . -mindepth 1 -printf '%p %T@\\n' | LC_ALL=C sort) >before");
+		sh("(cd out; find . -mindepth 1 ! -path './.*' -printf '%p %T@\\n' | LC_ALL=C sort) >before");
 		run();
 		assert_int_equal(transfer.state, SINK_FAILED);
 		if (strncmp(transfer.reason, cases[i].reason, 20) != 0)
 			fail_msg("%s: %s", cases[i].change, transfer.reason);
-		sh("(cd out; find . -mindepth 1 -printf '%p %T@\\n' | LC_ALL=C sort) >after; diff before after");
+		sh("(cd out; find . -mindepth 1 ! -path './.*' -printf '%p %T@\\n' | LC_ALL=C sort) >after; diff before after");
 		sh("chmod -R 755 in/closed out/in/closed 2>/dev/null; true");
 	}
 	transfer.update = false;
@@ -342,6 +347,179 @@ static void an_existing_directory_is_refused_without_update(void **state)
 	sh("test \"$(ls -A out)\" = in; chmod 755 in/closed");
 }
 
+/* Runs, and checks that it is interrupted. */
+static void interrupt(uint64_t until)
+{
+	transfer.until = until;
+	run();
+	transfer.until = 0;
+	assert_int_equal(transfer.state, SINK_WORKING);
+}
+
+static void run_to_the_end(void)
+{
+	run();
+	if (transfer.state != SINK_VERIFIED)
+		fail_msg("%s", transfer.reason);
+	sh("diff -r --no-dereference in out/in; test \"$(ls -A out)\" = in");
+}
+
+/* A hole behind what is there: what the receiver has behind it is not the sender's. */
+static void a_file_with_holes_continues(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		sh("rm -rf in out; mkdir -p in out; head -c 1M /dev/zero | tr '\\0' a >in/f; "
+		   "truncate -s 2M in/f; head -c 1M /dev/zero | tr '\\0' b >>in/f; "
+		   "head -c 2M /dev/zero | tr '\\0' c >>in/f");
+		interrupt(3200000);
+		sh(i ? "fallocate -p -o 2M -l 1M in/f" : "truncate -s 1M out/.in*/1/in/f");
+		run_to_the_end();
+	}
+}
+
+/* Two transfers of a file that differ in size: the one that was answered is kept. */
+static void the_answered_file_is_kept(void **state)
+{
+	(void)state;
+	transfer.update = true;
+	sh("mkdir -p in out; printf %0100d 1 >in/a; head -c 900000 /dev/urandom >in/z");
+	run_to_the_end();
+	sh("cp -p in/a keep; printf %0200d 1 >in/a; head -c 900000 /dev/urandom >in/z");
+	interrupt(300000);
+	sh("cp -p keep in/a");
+	run_to_the_end();
+	transfer.update = false;
+}
+
+/* Names of one file at one end that are two files at the other. */
+static void links_that_were_broken(void **state)
+{
+	static const char attributes[] =
+		"test \"$(stat -c '%n %a %h %y' in/* | LC_ALL=C sort)\" = "
+		"\"$(cd out; stat -c '%n %a %h %y' in/* | LC_ALL=C sort)\"";
+
+	(void)state;
+	sh("umask 022; mkdir -p in out; printf %05000d 1 >in/a; ln in/a in/b; "
+	   "head -c 900000 /dev/urandom >in/z");
+	interrupt(300000);
+	sh("cp -p in/b in/c; mv in/c in/b; chmod 600 in/a; chmod 644 in/b");
+	run_to_the_end();
+	sh(attributes);
+	transfer.update = true;
+	sh("rm -rf in out; mkdir -p in out; for i in 1 2 3 4; do printf %05000d $i >in/$i; done; ln "
+	   "in/1 in/5");
+	run_to_the_end();
+	sh(attributes);
+	sh("cp -p in/5 in/x; mv in/x in/5; chmod 600 in/5; touch in/1");
+	run_to_the_end();
+	sh(attributes);
+	/* A new link to a file that stays gets what that gets. */
+	sh("chmod 640 in/2; touch -d @1000000000 in/2; ln in/2 in/6");
+	run_to_the_end();
+	sh(attributes);
+	transfer.update = false;
+}
+
+static void a_file_may_grow_after_the_question(void **state)
+{
+	(void)state;
+	transfer.update = true;
+	sh("mkdir -p in out; for i in 1 2 3 4; do printf %05000d $i >in/$i; done; echo log >in/log");
+	run_to_the_end();
+	transfer.during = "echo more >>in/log";
+	run_to_the_end();
+	assert_int_equal(transfer.there, 4);
+	/* The receiver's own changes are noticed, and nothing is verified that is not there. */
+	sh("touch -d @1000000000 in/2");
+	transfer.during = "printf %05000d 9 >out/in/2";
+	run();
+	assert_int_equal(transfer.state, SINK_FAILED);
+	assert_non_null(strstr(transfer.reason, "cannot write in/2: Stale file handle (it changed "
+						"during the transfer)"));
+	transfer.during = NULL;
+	run_to_the_end();
+	transfer.update = false;
+}
+
+/* Transfers that store little, or nothing, lose nothing of what an earlier one has stored. */
+static void short_attempts_lose_nothing(void **state)
+{
+	(void)state;
+	sh("mkdir -p in/a out; echo 0 >in/0; for i in 1 2 3 4; do head -c 300000 /dev/urandom >in/$i; "
+	   "done; for i in $(seq 200); do echo $i >in/a/$i; done");
+	interrupt(1150000);
+	for (int i = 0; i < 2 * STAGING_EARLIER; i++) {
+		sh("head -c 200000 /dev/urandom >in/0");
+		interrupt(i % 2 ? 1 : 190000);
+	}
+	sh("echo 0 >in/0");
+	run_to_the_end();
+	assert_true(transfer.data.moved < 600000);
+}
+
+/* Adds bytes to a stream. Returns its end. */
+static uint8_t *add_bytes(uint8_t *at, const void *bytes, size_t size)
+{
+	memcpy(at, bytes, size);
+	return at + size;
+}
+
+/* Adds an entry with this name and these contents. */
+static uint8_t *add(uint8_t *at, struct tree_entry entry, const char *name, const char *contents)
+{
+	uint8_t header[TREE_HEADER_SIZE];
+
+	entry.name_size = (uint8_t)strlen(name);
+	if (*contents)
+		entry.size = strlen(contents);
+	tree_encode(&entry, header);
+	at = add_bytes(at, header, sizeof(header));
+	at = add_bytes(at, name, entry.name_size);
+	return add_bytes(at, contents, strlen(contents));
+}
+
+/* Stores a hostile sender's stream with this entry after the start. Returns the error. */
+static int store(struct tree_entry entry, const char *name, const char *contents)
+{
+	uint8_t stream[1024], *at = stream;
+	struct digester *keyed = digester_new();
+	struct tree_output_options options = {.update = true, .keyed = keyed};
+	struct tree_output *output;
+	int ends[2], directory = open("out", O_PATH | O_DIRECTORY | O_CLOEXEC), error;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	options.answers =
+		(struct writer){.descriptor = ends[1], .stop_fd = -1, .ours = true, .most = 512};
+	assert_int_equal(tree_output_open(&output, directory, "x", &options, why), 0);
+	at = add(at, (struct tree_entry){.kind = TREE_ASKED}, "", "");
+	at = add(at, (struct tree_entry){.kind = TREE_START}, "", "");
+	at = add(at, entry, name, contents);
+	error = tree_output_write(output, stream, (size_t)(at - stream), why);
+	tree_output_close(output, false);
+	digester_free(keyed);
+	close(directory);
+	close(ends[0]);
+	return error;
+}
+
+/* What was not asked for, and answered, is neither kept nor linked to. */
+static void only_answered_files_are_used(void **state)
+{
+	(void)state;
+	sh("mkdir -p out/private; echo secret >out/private/secret; echo x >out/f");
+	assert_int_equal(store((struct tree_entry){.kind = TREE_HARD_LINK, .mode = 0644}, "link",
+				 "private/secret"),
+		-EPROTO);
+	assert_int_equal(
+		store((struct tree_entry){.kind = TREE_KEPT, .mode = 0666, .size = 2}, "f", ""),
+		-ESTALE);
+	assert_int_equal(store((struct tree_entry){.kind = TREE_CONTINUED, .mode = 0666, .size = 9},
+				 "f", ""),
+		-ENOENT);
+	sh("test \"$(ls -A out)\" = \"$(printf 'f\\nprivate')\" -a $(stat -c %a out/f) = 644");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +529,12 @@ int main(void)
 		OUTPUT_FILE_TEST(an_update_sends_what_differs),
 		OUTPUT_FILE_TEST(another_kind_is_refused),
 		OUTPUT_FILE_TEST(an_existing_directory_is_refused_without_update),
+		OUTPUT_FILE_TEST(a_file_with_holes_continues),
+		OUTPUT_FILE_TEST(the_answered_file_is_kept),
+		OUTPUT_FILE_TEST(links_that_were_broken),
+		OUTPUT_FILE_TEST(a_file_may_grow_after_the_question),
+		OUTPUT_FILE_TEST(short_attempts_lose_nothing),
+		OUTPUT_FILE_TEST(only_answered_files_are_used),
 	};
 
 	return cmocka_run_group_tests_name("tree-resume", tests, NULL, NULL);
