@@ -128,3 +128,23 @@ clear() {
 	done
 	expect_error 2 '--update needs --output' client --update write "$ADDRESS" 7471
 }
+
+@test "damaged answers end the exchange at both ends, and nothing is changed" {
+	mkdir -p "$DIR/from/tree" "$DIR/in"
+	echo 1 >"$DIR/from/tree/a"
+	echo 2 >"$DIR/from/tree/b"
+	start_server --input "$DIR/from/tree" any
+	expect 0 client --output "$DIR/in/" write "$ADDRESS" "$PORT"
+	echo 3 >>"$DIR/from/tree/b"
+	DAMAGE=20 expect 4 timeout 30 "$PAIR_BUILD/tests/one-host/damaging-client" --update --output "$DIR/in/" write "$ADDRESS" "$PORT"
+	has "$ERR" 'failed: the peer aborted: data from the peer arrived corrupted'
+	wait_until has "$ERRORS" "^rdma-server: exchange with $ADDRESS:[0-9]* failed: data from the peer arrived corrupted (digest mismatch)"
+	[ "$(cat "$DIR/in/tree/b")" = 2 ]
+	[ "$(ls -A "$DIR/in")" = tree ]
+	stop_server
+	DAMAGE=20 PAIR_SERVER=$PAIR_BUILD/tests/one-host/damaging-server start_server --update --output "$DIR/in/" write
+	expect 5 client --input "$DIR/from/tree" write "$ADDRESS" "$PORT"
+	has "$ERR" "^rdma-client: exchange with $ADDRESS:$PORT failed: data from the peer arrived corrupted (digest mismatch)"
+	[ "$(cat "$DIR/in/tree/b")" = 2 ]
+	stop_server
+}
