@@ -6,6 +6,7 @@ load common
 # The other host's home directory, with a key and a shell that greets, and its SSH server.
 setup() {
 	prepare_hosts
+	{ command -v ssh && command -v dropbear; } >/dev/null || skip 'ssh or dropbear is not installed'
 	ssh-keygen -q -t ed25519 -N '' -f "$DIR/key"
 	cp "$DIR/key.pub" "$FAR/authorized_keys"
 	on_host1 "mount -t tmpfs -o mode=700 tmpfs /root && mkdir -m 700 /root/.ssh && cp '$FAR/authorized_keys' /root/.ssh/ &&
