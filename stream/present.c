@@ -120,6 +120,7 @@ static bool may_answer(struct present *present, const struct stat *status, bool 
 /*
  * Opens what an interrupted attempt has of a file of this size, and stores how much that is. The
  * beginning of a file with several names could not be continued: the others would change as well.
+ * Returns the descriptor; -EBUSY if a file of this size cannot be answered; or -ENOENT.
  */
 static int open_staged(
 	struct present *present, const char *path, uint64_t size, bool linked, uint64_t *have)
@@ -136,6 +137,9 @@ static int open_staged(
 					: *have < size && status.st_nlink == 1))
 		file = open_file(folder, name);
 	close(folder);
+	/* It would be taken for what is answered instead. */
+	if (file < 0 && *have == size)
+		return -EBUSY;
 	if (file < 0 || *have == size)
 		return file;
 	/* Several threads may have written it, with gaps at its end. */
@@ -181,6 +185,8 @@ int present_answer(struct present *present, const char *path, uint64_t size, boo
 	uint8_t bytes[TREE_ANSWER_SIZE];
 	int file = open_staged(present, path, size, linked, &answer.size), error;
 
+	if (file == -EBUSY)
+		return 0;
 	if (file < 0) {
 		answer.size = size;
 		file = present->target < 0 ? -ENOENT : open_stored(present, path, size, linked);

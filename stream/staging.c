@@ -17,6 +17,9 @@
 /* Size of an attempt's name, with the terminator. */
 #define ATTEMPT_NAME 12
 
+/* How many entries may be a folder in one attempt and a file in the next, to be merged. */
+#define CONFLICTS_MAX 1000
+
 /* The most attempts that are listed. */
 #define ATTEMPTS_MAX (4 * STAGING_EARLIER)
 
@@ -75,19 +78,36 @@ static unsigned int list_attempts(const struct staging *staging, uint32_t number
 	return count;
 }
 
+/* Removes what has this path in an attempt: a file, or a folder with everything in it. */
+static void remove_path(int attempt, const char *path)
+{
+	char name[FILE_NAME_MAX + 1];
+	int folder = tree_path_open(attempt, path, true, name);
+
+	if (folder < 0)
+		return;
+	if (unlinkat(folder, name, 0))
+		hidden_folder_remove(folder, name);
+	close(folder);
+}
+
 /* Merges the second of the oldest attempts into the oldest, which it replaces where both exist. */
 static void fold(const struct staging *staging, uint32_t newer, uint32_t older)
 {
-	int from = open_attempt(staging, newer), to = open_attempt(staging, older);
+	int from = open_attempt(staging, newer), to = open_attempt(staging, older), error = -1;
 	char path[PATH_MAX];
 
-	if (from >= 0 && to >= 0)
-		merge_folders(from, to, path);
+	for (int tries = 0; from >= 0 && to >= 0 && error && tries < CONFLICTS_MAX; tries++) {
+		error = merge_folders(from, to, path);
+		if (error == -EISDIR || error == -ENOTDIR)
+			remove_path(to, path);
+	}
 	if (from >= 0)
 		close(from);
 	if (to >= 0)
 		close(to);
-	remove_attempt(staging, newer);
+	if (!error)
+		remove_attempt(staging, newer);
 }
 
 /* Opens the earlier attempts. Returns the largest number, 0 if there is none. */

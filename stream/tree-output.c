@@ -57,6 +57,7 @@ struct level {
 	struct folder *folder;
 	size_t path_size; /* of its path in `path` */
 	int target;       /* the folder with which it is merged, O_PATH; -1: none */
+	bool checked;     /* check_place() was called for that */
 };
 
 /* Permissions and time of a file that stays where it is, which it gets in the end. */
@@ -473,21 +474,23 @@ static int finish_item(struct tree_output *output, char *why)
 }
 
 /*
- * Finds out in advance why nothing could be merged into a folder with the name of the entry.
- * Returns 0 or -errno.
+ * Finds out in advance why nothing could be stored in the folder with which the current one is
+ * merged. Returns 0 or -errno.
  */
-static int check_folder(const struct tree_output *output, int target)
+static int check_place(struct tree_output *output)
 {
-	int within = output->levels[output->depth].target;
+	struct level *level = &output->levels[output->depth];
 	struct stat theirs, ours;
 
-	if (fstat(target, &theirs) || fstat(output->levels[0].folder->descriptor, &ours))
+	if (level->target < 0 || level->checked)
+		return 0;
+	level->checked = true;
+	if (fstat(level->target, &theirs) || fstat(output->levels[0].folder->descriptor, &ours))
 		return -errno;
 	if (theirs.st_dev != ours.st_dev)
 		return -EXDEV;
 	/* Its owner may change the permissions. */
-	if (theirs.st_uid != geteuid() &&
-		faccessat(within, output->name, R_OK | W_OK | X_OK, AT_EACCESS))
+	if (theirs.st_uid != geteuid() && faccessat(level->target, ".", W_OK | X_OK, AT_EACCESS))
 		return -errno;
 	return 0;
 }
@@ -498,18 +501,13 @@ static int check_folder(const struct tree_output *output, int target)
  */
 static int target_folder(const struct tree_output *output)
 {
-	int within = output->levels[output->depth].target, target, error;
+	int within = output->levels[output->depth].target, target;
 
 	if (within < 0)
 		return -ENOENT;
 	target = openat(within, output->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (target < 0)
 		return errno == ELOOP ? -ENOTDIR : -errno;
-	error = check_folder(output, target);
-	if (error) {
-		close(target);
-		return error;
-	}
 	return target;
 }
 
@@ -552,6 +550,7 @@ static int enter_folder(struct tree_output *output, char *why)
 	level->folder->entry = output->entry;
 	level->path_size = strlen(output->path);
 	level->target = target;
+	level->checked = false;
 	output->depth++;
 	return 0;
 }
@@ -585,6 +584,8 @@ static int take_earlier(struct tree_output *output, bool whole, struct stat *sta
 	if (whole && ((uint64_t)status->st_size != output->entry.size ||
 			     faccessat(folder, name, R_OK, AT_EACCESS)))
 		error = -ENOENT;
+	else if (whole && status->st_nlink > 1 && !present_keep(&output->present, status))
+		error = -ESTALE;
 	else if (renameat(folder, name, folder_of(output), output->name))
 		error = -errno;
 	close(folder);
@@ -708,6 +709,8 @@ static int take_hard_link(struct tree_output *output, char *why)
 		from = open_named(output->levels[0].target, output->target, name, &status);
 		stays = true;
 	}
+	if (from == -EMFILE || from == -ENFILE || from == -ENOMEM)
+		return refuse(output, from, "", why);
 	if (from < 0)
 		return refuse_stream("a hard link is to no earlier file", why);
 	if (stays && !present_is_kept(&output->present, &status)) {
@@ -800,11 +803,15 @@ static int take_kept(struct tree_output *output, char *why)
 	tree_progress_keep(output->progress, output->path, 0);
 	error = take_earlier(output, true, &status);
 	if (!error) {
-		error = set_attributes_at(folder_of(output), output->name, status.st_dev,
-			status.st_ino, &output->entry);
 		output->stored = true;
+		/* Its other names may already be in their places. */
+		error = status.st_nlink > 1 ? change_later(output, &status)
+					    : set_attributes_at(folder_of(output), output->name,
+						      status.st_dev, status.st_ino, &output->entry);
 		return error ? refuse(output, error, "", why) : 0;
 	}
+	if (error != -ENOENT)
+		return refuse(output, error, "", why);
 	if (within < 0)
 		return refuse_stream("it keeps a file that is not there", why);
 	if (fstatat(within, output->name, &status, AT_SYMLINK_NOFOLLOW))
@@ -908,6 +915,8 @@ static int take_name(struct tree_output *output, char *why)
 	set_path(output);
 	if (output->options.update) {
 		error = output->entry.kind == TREE_FOLDER ? 0 : check_target(output);
+		if (!error && output->entry.kind != TREE_FOLDER && output->entry.kind != TREE_KEPT)
+			error = check_place(output);
 		output->count += output->depth == 0;
 		return error ? refuse(output, error, "", why) : 0;
 	}
@@ -1191,7 +1200,7 @@ static int take_final_names(struct tree_output *output, char *why)
 	return error;
 }
 
-/* Merges everything with what exists. Files that stay get their permissions and time. */
+/* Merges everything with what exists. */
 static int merge_all(struct tree_output *output, char *why)
 {
 	int error = merge_folders(
@@ -1199,16 +1208,26 @@ static int merge_all(struct tree_output *output, char *why)
 
 	if (error)
 		return refuse(output, error, "", why);
+	return 0;
+}
+
+/*
+ * Gives files that stay where they are, or have other names there, their permissions and time.
+ * Returns 0 or -errno.
+ */
+static int change_now(struct tree_output *output, char *why)
+{
 	for (const struct later *later = output->later; later; later = later->next) {
 		char name[FILE_NAME_MAX + 1];
-		int folder = tree_path_open(output->directory, later->path, false, name);
+		int folder = tree_path_open(output->directory, later->path, false, name), error;
 
 		error = folder < 0 ? folder
 				   : set_attributes_at(folder, name, later->device, later->number,
 					     &later->entry);
 		if (folder >= 0)
 			close(folder);
-		if (error)
+		/* The permissions of its folder may be new. */
+		if (error && error != -EACCES)
 			return refuse_path(later->path, error, "", why);
 	}
 	return 0;
@@ -1224,6 +1243,8 @@ int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE
 	if (syncfs(folder))
 		return refuse(output, -errno, "", why);
 	error = output->options.update ? merge_all(output, why) : take_final_names(output, why);
+	if (!error)
+		error = change_now(output, why);
 	if (error)
 		return error;
 	output->committed = true;
@@ -1235,15 +1256,14 @@ unsigned long tree_output_count(const struct tree_output *output)
 	return output->count;
 }
 
-/* Stores what has arrived, so that the next transfer can use it. Returns 0 or -errno. */
-static int store_rest(struct tree_output *output)
+/* Stores what has arrived, as far as possible, so that the next transfer can use it. */
+static void store_rest(struct tree_output *output)
 {
 	char why[OUTPUT_FILE_WHY_SIZE];
-	int error = 0;
 
-	if (output->item && output->item->file)
-		error = finish_item(output, why);
-	return error ? error : take_results(output, 0, why);
+	if (output->item && output->item->file && finish_item(output, why))
+		return;
+	take_results(output, 0, why);
 }
 
 bool tree_output_close(struct tree_output *output, bool keep)
@@ -1255,8 +1275,9 @@ bool tree_output_close(struct tree_output *output, bool keep)
 	if (!output)
 		return false;
 	if (keep && !output->committed && answers(output))
-		rest = output->stored && store_rest(output) == 0 ? STAGING_ALL
-								 : STAGING_EARLIER_ATTEMPTS;
+		rest = output->stored ? STAGING_ALL : STAGING_EARLIER_ATTEMPTS;
+	if (rest == STAGING_ALL)
+		store_rest(output);
 	if (answers(output) && !output->asked)
 		writer_close(&output->present.writer);
 	while ((task = tasks_drop(&output->tasks)))

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -458,6 +460,64 @@ static void short_attempts_lose_nothing(void **state)
 	assert_true(transfer.data.moved < 600000);
 }
 
+/* What an earlier attempt has cannot be answered, and is not taken instead of what was answered. */
+static void a_link_of_an_earlier_attempt_is_not_kept(void **state)
+{
+	(void)state;
+	transfer.update = true;
+	sh("mkdir -p in out; printf %05000d 1 >in/a; printf %05000d 2 >in/b; "
+	   "head -c 900000 /dev/urandom >in/z");
+	run_to_the_end();
+	sh("cp -p in/b keep; ln -f in/a in/b; head -c 900000 /dev/urandom >in/z");
+	interrupt(300000);
+	sh("rm in/b; cp -p keep in/b");
+	run_to_the_end();
+	transfer.update = false;
+}
+
+/* A file of one attempt is a directory in the next, when both are merged. */
+static void attempts_of_other_kinds_are_merged(void **state)
+{
+	(void)state;
+	sh("mkdir -p in/0 out; echo 1 >in/0/x; for i in 1 2 3; do head -c 300000 /dev/urandom "
+	   ">in/$i; done");
+	interrupt(500000);
+	sh("rm -r in/0; echo 0 >in/0");
+	interrupt(300000);
+	for (int i = 0; i < STAGING_EARLIER; i++) {
+		sh("head -c 200000 /dev/urandom >in/0");
+		interrupt(190000);
+	}
+	sh("echo 0 >in/0");
+	run_to_the_end();
+	assert_true(transfer.data.moved < 560000);
+}
+
+/* A failure of this host keeps what there is, whoever finds it. */
+static void a_failed_write_loses_nothing(void **state)
+{
+	struct rlimit before, small;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	for (unsigned int workers = 1; workers <= 4; workers += 3) {
+		transfer.workers = workers;
+		sh("rm -rf in out; mkdir -p in out; for i in 1 2 3 4 5; do head -c 100000 "
+		   "/dev/urandom >in/$i; done; for i in 7 8; do head -c 300000 /dev/urandom "
+		   ">in/$i; done");
+		interrupt(700000);
+		assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+		small = (struct rlimit){.rlim_cur = 150000, .rlim_max = before.rlim_max};
+		setrlimit(RLIMIT_FSIZE, &small);
+		run();
+		setrlimit(RLIMIT_FSIZE, &before);
+		assert_int_equal(transfer.state, SINK_FAILED);
+		run_to_the_end();
+		assert_true(transfer.data.moved < 900000);
+	}
+	transfer.workers = 1;
+}
+
 /* Adds bytes to a stream. Returns its end. */
 static uint8_t *add_bytes(uint8_t *at, const void *bytes, size_t size)
 {
@@ -535,6 +595,9 @@ int main(void)
 		OUTPUT_FILE_TEST(a_file_may_grow_after_the_question),
 		OUTPUT_FILE_TEST(short_attempts_lose_nothing),
 		OUTPUT_FILE_TEST(only_answered_files_are_used),
+		OUTPUT_FILE_TEST(a_link_of_an_earlier_attempt_is_not_kept),
+		OUTPUT_FILE_TEST(attempts_of_other_kinds_are_merged),
+		OUTPUT_FILE_TEST(a_failed_write_loses_nothing),
 	};
 
 	return cmocka_run_group_tests_name("tree-resume", tests, NULL, NULL);
