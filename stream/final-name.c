@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "stream/final-name.h"
+#include "stream/folder-list.h"
 
 static const char force_hint[] = " (--force at the receiver replaces it)";
 
@@ -55,50 +56,38 @@ static void describe_collision(const char *other, char text[FINAL_NAME_COLLISION
 }
 
 /* Describes the entry in the open directory that is the same file but is spelled differently. */
-static void find_collision(DIR *stream, const char *name, const struct stat *file,
-	char text[FINAL_NAME_COLLISION_SIZE])
+static void find_collision(
+	DIR *list, const char *name, const struct stat *file, char text[FINAL_NAME_COLLISION_SIZE])
 {
 	const struct dirent *entry;
 
-	while ((entry = readdir(stream))) {
+	while ((entry = folder_list_next(list))) {
 		if (strcmp(entry->d_name, name) == 0) {
 			*text = '\0'; /* a hard link to the same file came first */
 			return;
 		}
-		if (!*text && is_same(file, dirfd(stream), entry->d_name))
+		if (!*text && is_same(file, dirfd(list), entry->d_name))
 			describe_collision(entry->d_name, text);
 	}
 }
 
 void final_name_collision(int directory, const char *name, char text[FINAL_NAME_COLLISION_SIZE])
 {
-	int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
+	DIR *list = folder_list_open(directory);
 	struct stat file;
 
 	*text = '\0';
-	if (!stream) {
-		if (listed >= 0)
-			close(listed);
+	if (!list)
 		return;
-	}
-	if (fstatat(listed, name, &file, AT_SYMLINK_NOFOLLOW) == 0)
-		find_collision(stream, name, &file, text);
-	closedir(stream);
+	if (fstatat(directory, name, &file, AT_SYMLINK_NOFOLLOW) == 0)
+		find_collision(list, name, &file, text);
+	closedir(list);
 }
 
 /* True for errors that mean that the file system does not support this kind of rename or link. */
 static bool is_unsupported(int error)
 {
 	return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
-}
-
-static bool is_folder(int directory, const char *name)
-{
-	struct stat status;
-
-	return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(status.st_mode);
 }
 
 /* Reserves the name briefly with an empty file or folder. Returns 0 or -errno. */
@@ -120,9 +109,10 @@ static int replace(int from, const char *hidden, int directory, const char *name
 	return renameat(from, hidden, directory, name) ? -errno : 0;
 }
 
-int final_name_take(int from, const char *hidden, int directory, const char *name, bool force)
+/* Moves a file, or a folder that may be moved: see final_name_take(). */
+static int take(
+	int from, const char *hidden, int directory, const char *name, bool force, bool folder)
 {
-	bool folder = is_folder(from, hidden);
 	int error;
 
 	if (force && !folder)
@@ -143,5 +133,24 @@ int final_name_take(int from, const char *hidden, int directory, const char *nam
 	error = replace(from, hidden, directory, name);
 	if (error)
 		unlinkat(directory, name, folder ? AT_REMOVEDIR : 0);
+	return error;
+}
+
+int final_name_take(int from, const char *hidden, int directory, const char *name, bool force)
+{
+	struct stat status;
+	bool folder, closed;
+	int error;
+
+	if (fstatat(from, hidden, &status, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	folder = S_ISDIR(status.st_mode);
+	/* Moving a folder writes to it: its entry ".." changes. */
+	closed = folder && !(status.st_mode & S_IWUSR);
+	if (closed)
+		fchmodat(from, hidden, 0700, 0);
+	error = take(from, hidden, directory, name, force, folder);
+	if (closed && !error)
+		fchmodat(directory, name, status.st_mode & 0777, 0);
 	return error;
 }

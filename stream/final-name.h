@@ -30,7 +30,8 @@ void final_name_collision(int directory, const char *name, char text[FINAL_NAME_
 
 /*
  * Moves a file or folder to the name in the directory, which must be on the same file system. A
- * file replaces another one only with force; a folder replaces nothing. Uses a method that the file
+ * file replaces another one only with force; a folder replaces nothing, and may be one that its
+ * owner cannot write to. Uses a method that the file
  * system supports. Returns 0 or -errno: -EEXIST... renameat2(2).
  */
 int final_name_take(int from, const char *hidden, int directory, const char *name, bool force);

@@ -7,13 +7,13 @@
 #ifndef STREAM_HARD_LINKS_H
 #define STREAM_HARD_LINKS_H
 
-#include <stdint.h>
 #include <sys/stat.h>
+
+#include "stream/file-set.h"
 
 /* Initialise with zeros. */
 struct hard_links {
-	void *files;    /* a tree of tsearch(3) */
-	uint64_t taken; /* bytes of the budget */
+	struct file_set files; /* with their paths */
 };
 
 /*

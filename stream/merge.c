@@ -1,5 +1,4 @@
 /* See stream/merge.h. It keeps no state. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -8,24 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stream/final-name.h"
+#include "stream/folder-list.h"
 #include "stream/merge.h"
 
 static int merge(int from, int to, char path[PATH_MAX], size_t used);
-
-/* Moving a folder writes to it, because its entry ".." changes. */
-static int move_folder(int from, const char *name, int to, mode_t mode)
-{
-	bool closed = !(mode & S_IWUSR);
-	int error = 0;
-
-	if (closed)
-		fchmodat(from, name, 0700, 0);
-	if (renameat(from, name, to, name))
-		error = -errno;
-	if (closed && !error)
-		fchmodat(to, name, mode & 0777, 0);
-	return error;
-}
 
 /* Merges a folder into one that exists, which gets its permissions and time. */
 static int merge_into(int from, int to, const char *name, const struct stat *status,
@@ -67,7 +53,7 @@ static int move_entry(int from, int to, const char *name, char path[PATH_MAX], s
 		return -errno;
 	exists = fstatat(to, name, &theirs, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!exists && S_ISDIR(ours.st_mode))
-		return move_folder(from, name, to, ours.st_mode);
+		return final_name_take(from, name, to, name, false);
 	if (exists && S_ISDIR(ours.st_mode) && !S_ISDIR(theirs.st_mode))
 		return -ENOTDIR;
 	if (exists && S_ISDIR(theirs.st_mode) && !S_ISDIR(ours.st_mode))
@@ -79,22 +65,16 @@ static int move_entry(int from, int to, const char *name, char path[PATH_MAX], s
 
 static int merge(int from, int to, char path[PATH_MAX], size_t used)
 {
-	int listed = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
-	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
+	DIR *list = folder_list_open(from);
 	const struct dirent *entry;
+	int error = 0;
 
-	if (!stream) {
-		error = -errno;
-		if (listed >= 0)
-			close(listed);
-		return error;
-	}
-	while (!error && (entry = readdir(stream))) {
+	if (!list)
+		return -errno;
+	while (!error && (entry = folder_list_next(list))) {
 		const char *name = entry->d_name;
 		size_t longer;
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-			continue;
 		longer = used + strlen(name) + (used > 0);
 		if (longer < PATH_MAX)
 			snprintf(path + used, PATH_MAX - used, "%s%s", used > 0 ? "/" : "", name);
@@ -102,7 +82,7 @@ static int merge(int from, int to, char path[PATH_MAX], size_t used)
 		if (!error)
 			path[used] = '\0';
 	}
-	closedir(stream);
+	closedir(list);
 	return error;
 }
 

@@ -1,12 +1,9 @@
 /* See stream/present.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <search.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "host/memory-budget.h"
 #include "protocol/tree.h"
 #include "stream/file-digest.h"
 #include "stream/present.h"
@@ -25,54 +22,28 @@ static int open_file(int folder, const char *name)
 
 /* A file that was answered, as it was then. */
 struct answered {
-	dev_t device;
-	ino_t number;
 	off_t size;
 	struct timespec modified, changed;
 	bool kept;
 };
 
-/* What tsearch(3) allocates for one, roughly. */
-#define NODE_SIZE 48
-
-static int compare(const void *one, const void *other)
-{
-	const struct answered *a = one, *b = other;
-
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	return a->device < b->device ? -1 : a->device > b->device;
-}
-
 static struct answered *find(const struct present *present, const struct stat *status)
 {
-	const struct answered key = {.device = status->st_dev, .number = status->st_ino};
-	struct answered *const *found =
-		(struct answered *const *)tfind(&key, &present->answered, compare);
-
-	return found ? *found : NULL;
+	return file_set_find(&present->answered, status->st_dev, status->st_ino);
 }
 
 /* Notes a file that is about to be answered. Returns false if it was before, or without memory. */
 static bool enter(struct present *present, const struct stat *status)
 {
-	const uint64_t memory = sizeof(struct answered) + NODE_SIZE;
-	struct failure failure = {0};
-	struct answered *file;
+	struct answered *file = NULL;
 
-	if (find(present, status) || memory_budget_take(memory, &failure))
+	if (!find(present, status))
+		file = file_set_add(
+			&present->answered, status->st_dev, status->st_ino, sizeof(*file));
+	if (!file)
 		return false;
-	file = malloc(sizeof(*file));
-	if (file)
-		*file = (struct answered){status->st_dev, status->st_ino, status->st_size,
-			status->st_mtim, status->st_ctim, false};
-	if (!file || !tsearch(file, &present->answered, compare)) {
-		free(file);
-		memory_budget_return(memory, 0);
-		return false;
-	}
-	memory_budget_filled(memory);
-	present->memory += memory;
+	*file = (struct answered){
+		.size = status->st_size, .modified = status->st_mtim, .changed = status->st_ctim};
 	return true;
 }
 
@@ -102,10 +73,7 @@ bool present_is_kept(const struct present *present, const struct stat *status)
 
 void present_end(struct present *present)
 {
-	tdestroy(present->answered, free);
-	present->answered = NULL;
-	memory_budget_return(present->memory, present->memory);
-	present->memory = 0;
+	file_set_clear(&present->answered);
 }
 
 /*

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "protocol/digest.h"
+#include "stream/file-set.h"
 #include "stream/staging.h"
 #include "stream/writer.h"
 
@@ -19,8 +20,7 @@ struct present {
 	const struct digester *keyed; /* the stream's, without data */
 	struct writer writer;         /* to which the answers go; its stop_fd ends reads, too */
 	uint64_t number;              /* of the next question */
-	void *answered;               /* files, by device and inode: a tree of tsearch(3) */
-	uint64_t memory;              /* bytes of the memory budget for them */
+	struct file_set answered;     /* files, as they were then */
 };
 
 /*

@@ -217,7 +217,7 @@ static int finish_data(struct sink *sink, const struct taken *taken, bool writte
 	return error;
 }
 
-/* Ends all workers. Nobody waits for the other writes of blocks, which may hang. */
+/* Stops all workers, without waiting for their writes, which may hang. */
 static void fail(struct sink *sink, bool blocks)
 {
 	const struct worker_listener *listener = sink->worker.listener;

@@ -508,7 +508,7 @@ static int read_block(const struct source *source, const struct span *block, off
 }
 
 /*
- * Reports a block that could not be read, in its turn: the first one in the file. Nobody waits for
+ * Reports a block that could not be read, in its turn: the first one in the file. Does not wait for
  * the other reads, which may hang.
  */
 static void fail_block(struct source *source, int error)

@@ -1,5 +1,4 @@
 /* See stream/staging.h. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stream/folder-list.h"
 #include "stream/hidden-file.h"
 #include "stream/merge.h"
 #include "stream/staging.h"
@@ -60,21 +60,18 @@ static unsigned int enter(uint32_t numbers[], unsigned int count, uint32_t numbe
 /* Lists the attempts in the hidden folder, the latest first. Returns their number. */
 static unsigned int list_attempts(const struct staging *staging, uint32_t numbers[ATTEMPTS_MAX])
 {
-	int listed = openat(staging->lock, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
+	DIR *list = folder_list_open(staging->lock);
 	const struct dirent *entry;
 	unsigned int count = 0;
 
-	while (stream && (entry = readdir(stream))) {
+	while (list && (entry = folder_list_next(list))) {
 		unsigned long number = strtoul(entry->d_name, NULL, 10);
 
 		if (number > 0 && number < UINT32_MAX)
 			count = enter(numbers, count, (uint32_t)number);
 	}
-	if (stream)
-		closedir(stream);
-	else if (listed >= 0)
-		close(listed);
+	if (list)
+		closedir(list);
 	return count;
 }
 
@@ -159,17 +156,11 @@ int staging_open(struct staging *staging, int directory, const char *name, bool 
 int staging_find(const struct staging *staging, const char *path, char name[FILE_NAME_MAX + 1],
 	struct stat *status)
 {
-	for (unsigned int i = 0; i < staging->count; i++) {
-		int folder = tree_path_open(staging->earlier[i], path, true, name);
+	int folder = -ENOENT;
 
-		if (folder < 0)
-			continue;
-		if (fstatat(folder, name, status, AT_SYMLINK_NOFOLLOW) == 0 &&
-			S_ISREG(status->st_mode))
-			return folder;
-		close(folder);
-	}
-	return -ENOENT;
+	for (unsigned int i = 0; i < staging->count && folder < 0; i++)
+		folder = tree_path_open_file(staging->earlier[i], path, true, name, status);
+	return folder < 0 ? -ENOENT : folder;
 }
 
 bool staging_close(struct staging *staging, enum staging_rest rest)

@@ -45,7 +45,7 @@ enum staging_rest {
 	STAGING_ALL,
 };
 
-/* Closes everything, and removes what is not kept. Returns true if something is. */
+/* Closes everything, and removes all but this. Returns true if anything is kept. */
 bool staging_close(struct staging *staging, enum staging_rest rest);
 
 #endif

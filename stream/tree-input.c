@@ -72,8 +72,7 @@ struct sums {
 
 /* The beginning of the stream. */
 enum beginning {
-	BEGINS,  /* nothing was sent */
-	ASKS,    /* what the peer has */
+	SUMS_UP, /* and asks what the peer has, if it answers */
 	AWAITS,  /* the answers */
 	STARTED, /* the first entry was sent */
 };
@@ -641,22 +640,6 @@ static void add_entry(struct sums *sums, const struct entry *entry)
 	sums->storage += entry->storage;
 }
 
-/* The same for the rest of the walk. Returns 0 or -errno. */
-static int sum_up(struct tree_input *input, int stop_fd, char *why)
-{
-	struct entry *entry;
-	int result;
-
-	while ((result = take_entry(input, &entry, why)) > 0) {
-		link_again(input, entry);
-		add_entry(&input->sums, entry);
-		free_entry(entry);
-		if (is_stopped(stop_fd))
-			return -ECANCELED;
-	}
-	return result;
-}
-
 /* Begins the second walk, which sends. */
 static void walk_again(struct tree_input *input)
 {
@@ -760,34 +743,32 @@ static bool make_ask(struct tree_input *input, struct entry *entry)
 	return true;
 }
 
-/* Prepares the next question, or the end of all. Returns 1 or -errno. */
-static int next_ask(struct tree_input *input, int stop_fd, char *why)
+/*
+ * Walks on, and sums up, until an entry becomes a question, if the peer answers. Returns 1; 0 at
+ * the end of the walk; or -errno.
+ */
+static int sum_up(struct tree_input *input, int stop_fd, struct entry **question, char *why)
 {
-	struct entry *entry;
 	int result;
 
-	while ((result = take_entry(input, &entry, why)) > 0) {
-		link_again(input, entry);
-		add_entry(&input->sums, entry);
+	while ((result = take_entry(input, question, why)) > 0) {
+		link_again(input, *question);
+		add_entry(&input->sums, *question);
+		if (input->answers && make_ask(input, *question))
+			return 1;
+		free_entry(*question);
 		if (is_stopped(stop_fd))
-			result = -ECANCELED;
-		else if (make_ask(input, entry))
-			break;
-		free_entry(entry);
-		if (result < 0)
-			return result;
+			return -ECANCELED;
 	}
-	if (result < 0)
-		return result;
-	if (result == 0) {
-		send_header(input, &(struct tree_entry){.kind = TREE_ASKED}, "");
-		input->beginning = AWAITS;
-		return 1;
-	}
-	send_header(input, &entry->header, "");
+	return result;
+}
+
+/* Prepares an entry under this name, whose contents follow. */
+static void send_entry(struct tree_input *input, struct entry *entry, const char *name)
+{
+	send_header(input, &entry->header, name);
 	input->entry = entry;
 	input->used = input->run_left = 0;
-	return 1;
 }
 
 /* Waits for the answers; what the peer has is not sent. Returns 1 or -errno. */
@@ -806,21 +787,28 @@ static int await_answers(struct tree_input *input)
 	return 1;
 }
 
-/* Prepares what precedes the first walk's entries. Returns 1 or -errno. */
+/*
+ * Prepares what precedes the entries of the second walk: questions and their end, if the peer
+ * answers, and the start. Returns 1 or -errno.
+ */
 static int begin(struct tree_input *input, int stop_fd, char *why)
 {
-	int error;
+	struct entry *question;
+	int result;
 
-	if (input->beginning == BEGINS && input->answers)
-		input->beginning = ASKS;
-	if (input->beginning == ASKS)
-		return next_ask(input, stop_fd, why);
 	if (input->beginning == AWAITS)
 		return await_answers(input);
-	error = sum_up(input, stop_fd, why);
-	if (error < 0)
-		return error;
-	send_start(input);
+	result = sum_up(input, stop_fd, &question, why);
+	if (result < 0)
+		return result;
+	if (result > 0) {
+		send_entry(input, question, "");
+	} else if (input->answers) {
+		send_header(input, &(struct tree_entry){.kind = TREE_ASKED}, "");
+		input->beginning = AWAITS;
+	} else {
+		send_start(input);
+	}
 	return 1;
 }
 
@@ -847,16 +835,15 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 		return result;
 	link_again(input, entry);
 	count_entry(input, entry);
-	send_header(input, &entry->header, entry->sent);
-	if (entry->header.kind == TREE_KEPT) {
-		/* The next one may take as long to digest. */
-		input->flush = entry->there >= TASKS_FILE_SIZE;
-		free_entry(entry);
-		return is_stopped(stop_fd) ? -ECANCELED : 1;
+	if (entry->header.kind != TREE_KEPT) {
+		send_entry(input, entry, entry->sent);
+		return 1;
 	}
-	input->entry = entry;
-	input->used = input->run_left = 0;
-	return 1;
+	send_header(input, &entry->header, entry->sent);
+	/* The next one may take as long to digest. */
+	input->flush = entry->there >= TASKS_FILE_SIZE;
+	free_entry(entry);
+	return is_stopped(stop_fd) ? -ECANCELED : 1;
 }
 
 /* Frees the entry if all of its contents are sent. */

@@ -8,7 +8,6 @@
  * It creates folders and larger files itself, because their entries and pieces need them. These get
  * their permissions and time from their last user.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,6 +24,7 @@
 #include "protocol/tree.h"
 #include "stream/file-name.h"
 #include "stream/final-name.h"
+#include "stream/folder-list.h"
 #include "stream/holes.h"
 #include "stream/merge.h"
 #include "stream/present.h"
@@ -506,9 +506,9 @@ static int target_folder(const struct tree_output *output)
 	if (within < 0)
 		return -ENOENT;
 	target = openat(within, output->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (target < 0)
-		return errno == ELOOP ? -ENOTDIR : -errno;
-	return target;
+	if (target >= 0)
+		return target;
+	return errno == ELOOP ? -ENOTDIR : -errno;
 }
 
 /* A folder is never replaced by something else. Returns 0 or -EISDIR. */
@@ -555,17 +555,22 @@ static int enter_folder(struct tree_output *output, char *why)
 	return 0;
 }
 
+/* Releases the current folder: the one that contains it becomes the current one. */
+static void close_level(struct tree_output *output)
+{
+	struct level *level = &output->levels[output->depth--];
+
+	release_folder(level->folder);
+	if (level->target >= 0)
+		close(level->target);
+}
+
 static int leave_folder(struct tree_output *output, char *why)
 {
-	struct folder *folder = output->levels[output->depth].folder;
-
 	if (output->depth == 0)
 		return refuse_stream("it leaves more directories than it enters", why);
-	folder->left = true;
-	release_folder(folder);
-	if (output->levels[output->depth].target >= 0)
-		close(output->levels[output->depth].target);
-	output->depth--;
+	output->levels[output->depth].folder->left = true;
+	close_level(output);
 	return 0;
 }
 
@@ -666,23 +671,6 @@ static int copy_file(
 	return error ? error : ended;
 }
 
-/*
- * Opens the folder of a regular file with this path of the stream, and stores the file's name and
- * status. Returns the descriptor or -errno.
- */
-static int open_named(
-	int within, const char *path, char name[FILE_NAME_MAX + 1], struct stat *status)
-{
-	int folder = tree_path_open(within, path, false, name);
-
-	if (folder < 0)
-		return folder;
-	if (fstatat(folder, name, status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status->st_mode))
-		return folder;
-	close(folder);
-	return -ENOENT;
-}
-
 /* True if this file is the one in the place of the entry. */
 static bool is_target(const struct tree_output *output, const struct stat *status)
 {
@@ -704,17 +692,18 @@ static int take_hard_link(struct tree_output *output, char *why)
 
 	if (error)
 		return error;
-	from = open_named(output->levels[0].folder->descriptor, output->target, name, &status);
+	from = tree_path_open_file(
+		output->levels[0].folder->descriptor, output->target, false, name, &status);
 	if (from < 0 && output->levels[0].target >= 0) {
-		from = open_named(output->levels[0].target, output->target, name, &status);
+		from = tree_path_open_file(
+			output->levels[0].target, output->target, false, name, &status);
 		stays = true;
 	}
 	if (from == -EMFILE || from == -ENFILE || from == -ENOMEM)
 		return refuse(output, from, "", why);
-	if (from < 0)
-		return refuse_stream("a hard link is to no earlier file", why);
-	if (stays && !present_is_kept(&output->present, &status)) {
-		close(from);
+	if (from < 0 || (stays && !present_is_kept(&output->present, &status))) {
+		if (from >= 0)
+			close(from);
 		return refuse_stream("a hard link is to no earlier file", why);
 	}
 	if (stays && is_target(output, &status)) {
@@ -1161,42 +1150,25 @@ int tree_output_end(struct tree_output *output, bool complete, char why[OUTPUT_F
 /* Moves one entry of the hidden folder to its final name. Returns 0 or -errno. */
 static int take_final_name(struct tree_output *output, const char *name, char *why)
 {
-	int hidden = output->levels[0].folder->descriptor, error;
-	struct stat status;
-	bool closed;
+	int hidden = output->levels[0].folder->descriptor;
+	int error = final_name_take(hidden, name, output->directory, name, output->options.force);
 
-	snprintf(output->path, sizeof(output->path), "%s", name);
-	if (fstatat(hidden, name, &status, AT_SYMLINK_NOFOLLOW))
-		return refuse(output, -errno, "", why);
-	/* Moving a folder writes to it: its entry ".." changes. */
-	closed = S_ISDIR(status.st_mode) && !(status.st_mode & S_IWUSR);
-	if (closed)
-		fchmodat(hidden, name, 0700, 0);
-	error = final_name_take(hidden, name, output->directory, name, output->options.force);
-	if (error)
-		return refuse_name(
-			name, output->directory, name, error, final_name_hint(error), why);
-	if (closed)
-		fchmodat(output->directory, name, status.st_mode & 0777, 0);
-	return 0;
+	return error ? refuse_name(
+			       name, output->directory, name, error, final_name_hint(error), why)
+		     : 0;
 }
 
 static int take_final_names(struct tree_output *output, char *why)
 {
-	int listed = fcntl(output->levels[0].folder->descriptor, F_DUPFD_CLOEXEC, 0), error = 0;
-	DIR *stream = listed < 0 ? NULL : fdopendir(listed);
+	DIR *list = folder_list_open(output->levels[0].folder->descriptor);
 	const struct dirent *entry;
+	int error = 0;
 
-	if (!stream) {
-		error = refuse(output, -errno, "", why);
-		if (listed >= 0)
-			close(listed);
-		return error;
-	}
-	while (!error && (entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			error = take_final_name(output, entry->d_name, why);
-	closedir(stream);
+	if (!list)
+		return refuse(output, -errno, "", why);
+	while (!error && (entry = folder_list_next(list)))
+		error = take_final_name(output, entry->d_name, why);
+	closedir(list);
 	return error;
 }
 
@@ -1206,9 +1178,7 @@ static int merge_all(struct tree_output *output, char *why)
 	int error = merge_folders(
 		output->levels[0].folder->descriptor, output->directory, output->path);
 
-	if (error)
-		return refuse(output, error, "", why);
-	return 0;
+	return error ? refuse(output, error, "", why) : 0;
 }
 
 /*
@@ -1290,11 +1260,8 @@ bool tree_output_close(struct tree_output *output, bool keep)
 		free(item);
 	}
 	release_file(output->file, false);
-	for (; output->depth > 0; output->depth--) {
-		release_folder(output->levels[output->depth].folder);
-		if (output->levels[output->depth].target >= 0)
-			close(output->levels[output->depth].target);
-	}
+	while (output->depth > 0)
+		close_level(output);
 	release_folder(output->levels[0].folder);
 	stays = staging_close(&output->staging, rest);
 	present_end(&output->present);

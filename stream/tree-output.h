@@ -74,8 +74,8 @@ int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE
 unsigned long tree_output_count(const struct tree_output *output);
 
 /*
- * Frees the output, and removes what was not committed, unless it is kept and the next transfer of
- * a sender that asks can resume it: then returns true. NULL is allowed.
+ * Frees the output. With `keep`, leaves what the next transfer can resume, if the sender asks, and
+ * returns true if there is anything; otherwise removes what was not committed. NULL is allowed.
  */
 bool tree_output_close(struct tree_output *output, bool keep);
 

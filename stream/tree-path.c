@@ -53,3 +53,16 @@ int tree_path_open(int folder, const char *path, bool ours, char name[FILE_NAME_
 		at = next;
 	}
 }
+
+int tree_path_open_file(
+	int folder, const char *path, bool ours, char name[FILE_NAME_MAX + 1], struct stat *status)
+{
+	int within = tree_path_open(folder, path, ours, name);
+
+	if (within < 0)
+		return within;
+	if (fstatat(within, name, status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status->st_mode))
+		return within;
+	close(within);
+	return -ENOENT;
+}

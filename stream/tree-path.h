@@ -7,6 +7,7 @@
 #define STREAM_TREE_PATH_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "stream/file-name.h"
 
@@ -17,5 +18,12 @@
  * closes; -EPROTO if the path is none of a stream; or another -errno: -ENOENT, -ENOTDIR, -ELOOP...
  */
 int tree_path_open(int folder, const char *path, bool ours, char name[FILE_NAME_MAX + 1]);
+
+/*
+ * The same for a path that leads to a regular file, whose status it stores; -ENOENT if it leads to
+ * something else.
+ */
+int tree_path_open_file(
+	int folder, const char *path, bool ours, char name[FILE_NAME_MAX + 1], struct stat *status);
 
 #endif

@@ -47,6 +47,20 @@ start_far_server() { # ARGUMENT...
 	PORT=$(cat "$FAR/port")
 }
 
+# start_far_sshd KEY COMMAND: makes a key of this name, and starts an SSH server for it on host 1, in an empty home
+# directory, /root, where the command has run. Sets FAR_SSH to the ssh command with its options.
+start_far_sshd() {
+	ssh-keygen -q -t ed25519 -N '' -f "$1"
+	cp "$1.pub" "$FAR/authorized_keys"
+	on_host1 "mount -t tmpfs -o mode=700 tmpfs /root && mkdir -m 700 /root/.ssh && cp '$FAR/authorized_keys' /root/.ssh/ &&
+		chmod 600 /root/.ssh/authorized_keys && $2 && dropbearkey -t ed25519 -f /root/hostkey >/dev/null 2>&1"
+	start_on_host1 sshd 'dropbear -F -E -s -p 2222 -r /root/hostkey'
+	wait_until far_sshd_listens
+	# shellcheck disable=SC2034 # the users of this file use it
+	FAR_SSH="ssh -p 2222 -i $1 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+}
+far_sshd_listens() { (exec 3<>"/dev/tcp/$HOST1/2222") 2>/dev/null; }
+
 # Undoes all changes to the network: packet loss and other disturbances on both hosts, and MTUs.
 #
 # A host that sends a packet larger than its interface's MTU sends itself an ICMP error and remembers

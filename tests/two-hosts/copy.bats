@@ -3,25 +3,16 @@
 
 load common
 
-# The other host's home directory, with a key and a shell that greets, and its SSH server.
+# The other host's shell greets.
 setup() {
 	prepare_hosts
 	{ command -v ssh && command -v dropbear; } >/dev/null || skip 'ssh or dropbear is not installed'
-	ssh-keygen -q -t ed25519 -N '' -f "$DIR/key"
-	cp "$DIR/key.pub" "$FAR/authorized_keys"
-	on_host1 "mount -t tmpfs -o mode=700 tmpfs /root && mkdir -m 700 /root/.ssh && cp '$FAR/authorized_keys' /root/.ssh/ &&
-		chmod 600 /root/.ssh/authorized_keys && echo 'echo Welcome to host 1; printf %s no-end-of-line' >/root/.bashrc &&
-		dropbearkey -t ed25519 -f /root/hostkey >/dev/null 2>&1"
 	undo restore_home
-	start_on_host1 sshd 'dropbear -F -E -s -p 2222 -r /root/hostkey'
-	wait_until listens
-	RDMA_RSH="ssh -p 2222 -i $DIR/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
-	export RDMA_RSH
+	start_far_sshd "$DIR/key" "echo 'echo Welcome to host 1; printf %s no-end-of-line' >/root/.bashrc"
+	export RDMA_RSH=$FAR_SSH
 }
 
 restore_home() { on_host1 'umount -l /root'; }
-
-listens() { (exec 3<>"/dev/tcp/$HOST1/2222") 2>/dev/null; }
 
 copy() { client copy --timeout 60 --server-path "$(readlink -f "$PAIR_BIN/rdma-server")" "$@"; }
 

@@ -43,6 +43,11 @@ int output_file_fixture_tear_down(void **state)
 	return chdir("/") || nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+void sh(const char *command)
+{
+	assert_int_equal(system(command), 0);
+}
+
 int open_named(
 	struct output_file **file, const char *output, bool force, const char *name, size_t size)
 {

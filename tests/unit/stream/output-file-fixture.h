@@ -30,6 +30,9 @@ int open_output(struct output_file **file, const char *output, bool force);
 /* Opens, writes, commits and closes. Returns the first error. */
 int receive(const char *output, bool force, const char *data);
 
+/* Runs a shell command, which must succeed. */
+void sh(const char *command);
+
 /* Creates a file directly, without struct output_file. */
 void put(const char *path, const char *data);
 

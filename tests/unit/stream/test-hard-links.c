@@ -31,8 +31,8 @@ static void the_first_name_is_found(void **state)
 			snprintf(path, sizeof(path), "d/%u", i);
 			assert_string_equal(hard_links_find(&links, i % 10, i / 10, "again"), path);
 		}
-		assert_int_equal(memory_used(), links.taken);
-		assert_in_range(links.taken, 3000 * sizeof(path), 3000 * 128);
+		assert_int_equal(memory_used(), links.files.taken);
+		assert_in_range(links.files.taken, 3000 * sizeof(path), 3000 * 128);
 		hard_links_forget(&links);
 		assert_int_equal(memory_used(), 0);
 	}

@@ -23,11 +23,6 @@ static int merge(void)
 	return error;
 }
 
-static void sh(const char *command)
-{
-	assert_int_equal(system(command), 0);
-}
-
 static void folders_are_merged_and_files_replaced(void **state)
 {
 	(void)state;

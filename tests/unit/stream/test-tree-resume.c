@@ -176,11 +176,6 @@ static void run(void)
 	sem_destroy(&transfer.moved_on);
 }
 
-static void sh(const char *command)
-{
-	assert_int_equal(system(command), 0);
-}
-
 static const char alike[] =
 	"test \"$(cd in && find . | LC_ALL=C sort)\" = \"$(cd out/in && find . | LC_ALL=C sort)\" && "
 	"diff -r --no-dereference in out/in && "
@@ -199,16 +194,38 @@ static void make_input(void)
 	   "touch -d @1000000000.25 in/a/f3; chmod 640 in/a/f4; chmod 555 in/closed");
 }
 
-static void assert_complete(uint64_t there)
+/* Checks that all of the tree, and nothing else, has arrived. */
+static void assert_arrived(void)
 {
 	if (transfer.state != SINK_VERIFIED)
 		fail_msg("%s", transfer.reason);
-	assert_int_equal(transfer.there, there);
 	sh(alike);
 	sh("test \"$(ls -A out)\" = in");
 }
 
-/* The ring may hold what is not stored yet. */
+static void run_verified(void)
+{
+	run();
+	assert_arrived();
+}
+
+/* Runs, and checks that it is interrupted when this much has moved. */
+static void interrupt(uint64_t until)
+{
+	transfer.until = until;
+	run();
+	transfer.until = 0;
+	assert_int_equal(transfer.state, SINK_WORKING);
+}
+
+/* The same, with this many files that were there. */
+static void run_with(uint64_t there)
+{
+	run_verified();
+	assert_int_equal(transfer.there, there);
+}
+
+/* What is still in the rings when a transfer is interrupted moves again. */
 static void a_transfer_resumes(void **state)
 {
 	(void)state;
@@ -218,17 +235,10 @@ static void a_transfer_resumes(void **state)
 		transfer.keyed = i % 2;
 		transfer.workers = i < 2 ? 1 : 4;
 		make_input();
-		transfer.until = 500000;
-		run();
-		assert_int_equal(transfer.state, SINK_WORKING);
+		interrupt(500000);
 		sh("test ! -e out/in && test \"$(ls -A out | wc -l)\" = 1");
 		first = transfer.data.moved;
-		transfer.until = 0;
-		run();
-		if (transfer.state != SINK_VERIFIED)
-			fail_msg("%s", transfer.reason);
-		sh(alike);
-		sh("test \"$(ls -A out)\" = in");
+		run_verified();
 		/* Both together sent everything once, except what was under way. */
 		assert_true(transfer.data.moved < LARGE + 60000 - first + 2 * RING + 4000);
 		sh("chmod 755 in/closed out/in/closed");
@@ -253,10 +263,8 @@ static void many_attempts_resume(void **state)
 	transfer.until = 0;
 	if (transfer.state != SINK_VERIFIED)
 		run();
-	if (transfer.state != SINK_VERIFIED)
-		fail_msg("%s", transfer.reason);
-	sh(alike);
-	sh("test \"$(ls -A out)\" = in; chmod 755 in/closed out/in/closed");
+	assert_arrived();
+	sh("chmod 755 in/closed out/in/closed");
 }
 
 /* What has gone, changed or got another type at the sender is not taken from the first attempt. */
@@ -264,17 +272,10 @@ static void the_sender_changes_meanwhile(void **state)
 {
 	(void)state;
 	make_input();
-	transfer.until = 600000;
-	run();
-	assert_int_equal(transfer.state, SINK_WORKING);
+	interrupt(600000);
 	sh("cd in/a; rm f0 f1; mkdir f0; echo y >f0/y; echo 2 >>f2; ln -sf f3 f4; head -c 5000 large "
 	   ">l2; mv l2 large; chmod 755 ../closed; rm -r ../closed; echo file >../closed");
-	transfer.until = 0;
-	run();
-	if (transfer.state != SINK_VERIFIED)
-		fail_msg("%s", transfer.reason);
-	sh(alike);
-	sh("test \"$(ls -A out)\" = in");
+	run_verified();
 }
 
 static void an_update_sends_what_differs(void **state)
@@ -285,15 +286,12 @@ static void an_update_sends_what_differs(void **state)
 		transfer.keyed = i % 2;
 		transfer.workers = i < 2 ? 1 : 4;
 		make_input();
-		run();
-		assert_complete(0);
-		run();
-		assert_complete(13); /* without the empty one and those that are links */
+		run_with(0);
+		run_with(13); /* without the empty one and those that are links */
 		assert_true(transfer.data.moved < 4000);
 		sh("echo 1 >>in/a/f1; touch in/a/f2; chmod 600 in/a/f3; printf %05000d 7 >in/a/f8;"
 		   "mkdir in/new; echo z >in/new/z; rm in/a/f9 out/in/a/f9");
-		run();
-		assert_complete(10);
+		run_with(10);
 		assert_true(transfer.data.moved < 25000);
 		/* What the sender does not have stays. */
 		sh("rm -r in/new in/a/f5; echo mine >out/in/mine");
@@ -323,8 +321,7 @@ static void another_kind_is_refused(void **state)
 	transfer.update = true;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		make_input();
-		run();
-		assert_complete(0);
+		run_with(0);
 		sh(cases[i].change);
 		sh("(cd out; find . -mindepth 1 ! -path './.*' -printf '%p %T@\\n' | LC_ALL=C sort) >before");
 		run();
@@ -349,23 +346,6 @@ static void an_existing_directory_is_refused_without_update(void **state)
 	sh("test \"$(ls -A out)\" = in; chmod 755 in/closed");
 }
 
-/* Runs, and checks that it is interrupted. */
-static void interrupt(uint64_t until)
-{
-	transfer.until = until;
-	run();
-	transfer.until = 0;
-	assert_int_equal(transfer.state, SINK_WORKING);
-}
-
-static void run_to_the_end(void)
-{
-	run();
-	if (transfer.state != SINK_VERIFIED)
-		fail_msg("%s", transfer.reason);
-	sh("diff -r --no-dereference in out/in; test \"$(ls -A out)\" = in");
-}
-
 /* A hole behind what is there: what the receiver has behind it is not the sender's. */
 static void a_file_with_holes_continues(void **state)
 {
@@ -376,7 +356,7 @@ static void a_file_with_holes_continues(void **state)
 		   "head -c 2M /dev/zero | tr '\\0' c >>in/f");
 		interrupt(3200000);
 		sh(i ? "fallocate -p -o 2M -l 1M in/f" : "truncate -s 1M out/.in*/1/in/f");
-		run_to_the_end();
+		run_verified();
 	}
 }
 
@@ -386,11 +366,11 @@ static void the_answered_file_is_kept(void **state)
 	(void)state;
 	transfer.update = true;
 	sh("mkdir -p in out; printf %0100d 1 >in/a; head -c 900000 /dev/urandom >in/z");
-	run_to_the_end();
+	run_verified();
 	sh("cp -p in/a keep; printf %0200d 1 >in/a; head -c 900000 /dev/urandom >in/z");
 	interrupt(300000);
 	sh("cp -p keep in/a");
-	run_to_the_end();
+	run_verified();
 	transfer.update = false;
 }
 
@@ -406,19 +386,19 @@ static void links_that_were_broken(void **state)
 	   "head -c 900000 /dev/urandom >in/z");
 	interrupt(300000);
 	sh("cp -p in/b in/c; mv in/c in/b; chmod 600 in/a; chmod 644 in/b");
-	run_to_the_end();
+	run_verified();
 	sh(attributes);
 	transfer.update = true;
 	sh("rm -rf in out; mkdir -p in out; for i in 1 2 3 4; do printf %05000d $i >in/$i; done; ln "
 	   "in/1 in/5");
-	run_to_the_end();
+	run_verified();
 	sh(attributes);
 	sh("cp -p in/5 in/x; mv in/x in/5; chmod 600 in/5; touch in/1");
-	run_to_the_end();
+	run_verified();
 	sh(attributes);
 	/* A new link to a file that stays gets what that gets. */
 	sh("chmod 640 in/2; touch -d @1000000000 in/2; ln in/2 in/6");
-	run_to_the_end();
+	run_verified();
 	sh(attributes);
 	transfer.update = false;
 }
@@ -428,9 +408,9 @@ static void a_file_may_grow_after_the_question(void **state)
 	(void)state;
 	transfer.update = true;
 	sh("mkdir -p in out; for i in 1 2 3 4; do printf %05000d $i >in/$i; done; echo log >in/log");
-	run_to_the_end();
+	run_verified();
 	transfer.during = "echo more >>in/log";
-	run_to_the_end();
+	run_verified();
 	assert_int_equal(transfer.there, 4);
 	/* The receiver's own changes are noticed, and nothing is verified that is not there. */
 	sh("touch -d @1000000000 in/2");
@@ -440,7 +420,7 @@ static void a_file_may_grow_after_the_question(void **state)
 	assert_non_null(strstr(transfer.reason, "cannot write in/2: Stale file handle (it changed "
 						"during the transfer)"));
 	transfer.during = NULL;
-	run_to_the_end();
+	run_verified();
 	transfer.update = false;
 }
 
@@ -456,7 +436,7 @@ static void short_attempts_lose_nothing(void **state)
 		interrupt(i % 2 ? 1 : 190000);
 	}
 	sh("echo 0 >in/0");
-	run_to_the_end();
+	run_verified();
 	assert_true(transfer.data.moved < 600000);
 }
 
@@ -467,11 +447,11 @@ static void a_link_of_an_earlier_attempt_is_not_kept(void **state)
 	transfer.update = true;
 	sh("mkdir -p in out; printf %05000d 1 >in/a; printf %05000d 2 >in/b; "
 	   "head -c 900000 /dev/urandom >in/z");
-	run_to_the_end();
+	run_verified();
 	sh("cp -p in/b keep; ln -f in/a in/b; head -c 900000 /dev/urandom >in/z");
 	interrupt(300000);
 	sh("rm in/b; cp -p keep in/b");
-	run_to_the_end();
+	run_verified();
 	transfer.update = false;
 }
 
@@ -489,11 +469,11 @@ static void attempts_of_other_kinds_are_merged(void **state)
 		interrupt(190000);
 	}
 	sh("echo 0 >in/0");
-	run_to_the_end();
+	run_verified();
 	assert_true(transfer.data.moved < 560000);
 }
 
-/* A failure of this host keeps what there is, whoever finds it. */
+/* If a write fails, in whichever thread, what was stored stays. */
 static void a_failed_write_loses_nothing(void **state)
 {
 	struct rlimit before, small;
@@ -512,7 +492,7 @@ static void a_failed_write_loses_nothing(void **state)
 		run();
 		setrlimit(RLIMIT_FSIZE, &before);
 		assert_int_equal(transfer.state, SINK_FAILED);
-		run_to_the_end();
+		run_verified();
 		assert_true(transfer.data.moved < 900000);
 	}
 	transfer.workers = 1;
@@ -563,7 +543,7 @@ static int store(struct tree_entry entry, const char *name, const char *contents
 	return error;
 }
 
-/* What was not asked for, and answered, is neither kept nor linked to. */
+/* Only a file for which an answer was given is kept, or linked to. */
 static void only_answered_files_are_used(void **state)
 {
 	(void)state;
