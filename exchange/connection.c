@@ -227,6 +227,8 @@ static int start_workers(struct connection *connection, struct failure *failure)
 	struct ring *out = &connection->outgoing_ring, *in = &connection->incoming_ring;
 	const cpu_set_t *processors = locality_processors(&connection->device->locality);
 	uint32_t chunk = connection->limits.chunk;
+	unsigned int workers = workers_choose(connection->settings, connection->device,
+		connection->theirs.size, connection->theirs.flags & HELLO_SENDS_TREE);
 	char reason[256];
 	int error;
 
@@ -246,12 +248,12 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		sink_answer(connection->sink, connection->answering);
 		connection->answering = -1;
 	}
+	if (!error &&
+		sink_reserve(connection->sink, &workers, connection->settings->secret, failure))
+		return -1;
 	if (!error)
 		error = sink_start(connection->sink, in,
-			flow_chunk(chunk, in->size, connection->theirs.size),
-			workers_choose(connection->settings, connection->device,
-				connection->theirs.size,
-				connection->theirs.flags & HELLO_SENDS_TREE),
+			flow_chunk(chunk, in->size, connection->theirs.size), workers,
 			&connection->sink_listener);
 	if (!error)
 		error = source_start(connection->source, out,

@@ -58,6 +58,7 @@ struct sink {
 	uint8_t *copies;         /* for each worker, if keyed or direct */
 	size_t copy_size;        /* bytes of data that fit into one */
 	uint64_t copies_memory;  /* bytes taken from the memory budget for all of them */
+	uint64_t copies_filled;  /* of these, once they are allocated */
 	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
 	pthread_mutex_t
 		taking; /* of workers: for the next member and, without a key, the digester */
@@ -108,7 +109,7 @@ void sink_close(struct sink *sink)
 	digester_free(sink->keyed);
 	digester_free(sink->unused);
 	free(sink->copies);
-	memory_budget_return(sink->copies_memory, sink->copies_memory);
+	memory_budget_return(sink->copies_memory, sink->copies_filled);
 	pthread_mutex_destroy(&sink->taking);
 	free(sink);
 }
@@ -410,29 +411,40 @@ static int continue_file(struct sink *sink)
 	return output_file_start(sink->file, sink->start, sink->why);
 }
 
-/* Makes memory for copies, for fewer workers if there is not enough. Returns 0 or -ENOMEM. */
+/* Takes memory for copies, for fewer workers if there is not enough for all. Returns 0 or -1. */
+static int take_copies(
+	struct sink *sink, size_t copy_size, unsigned int *workers, struct failure *failure)
+{
+	/* A copy begins as far into a block as in the file. */
+	const uint64_t step = copy_size + DIRECT_BLOCK;
+
+	while (memory_budget_take(*workers * step, failure)) {
+		if (*workers == 1)
+			return -1;
+		*failure = (struct failure){0};
+		*workers /= 2;
+	}
+	sink->copy_size = copy_size;
+	sink->copies_memory = *workers * step;
+	return 0;
+}
+
+/* Makes the copies, if they are needed. Returns 0 or -ENOMEM. */
 static int make_copies(struct sink *sink)
 {
 	bool direct = sink->file && output_file_is_direct(sink->file);
 	struct failure failure = {0};
-	uint64_t memory = 0;
 
 	if (!direct && !sink->has_key)
 		return 0;
-	sink->copy_size = direct ? DIRECT_SIZE : COPY_SIZE;
-	for (; sink->workers > 0; sink->workers /= 2) {
-		/* A copy begins as far into a block as in the file. */
-		memory = (uint64_t)sink->workers * (sink->copy_size + DIRECT_BLOCK);
-		if (memory_budget_take(memory, &failure) == 0)
-			break;
-	}
-	if (sink->workers > 0) {
-		memory_budget_filled(memory);
-		sink->copies_memory = memory;
-		sink->copies = aligned_alloc(DIRECT_BLOCK, memory);
-	}
-	if (sink->copies)
+	if (sink->copies_memory > 0 ||
+		take_copies(sink, direct ? DIRECT_SIZE : COPY_SIZE, &sink->workers, &failure) == 0)
+		sink->copies = aligned_alloc(DIRECT_BLOCK, sink->copies_memory);
+	if (sink->copies) {
+		memory_budget_filled(sink->copies_memory);
+		sink->copies_filled = sink->copies_memory;
 		return 0;
+	}
 	snprintf(sink->why, sizeof(sink->why), "cannot write: %s", strerror(ENOMEM));
 	return -ENOMEM;
 }
@@ -462,6 +474,15 @@ static void run(void *argument)
 	sink->file = NULL;
 	sink->state = state;
 	sink->worker.listener->moved(sink->worker.listener->about);
+}
+
+int sink_reserve(struct sink *sink, unsigned int *workers, bool keyed, struct failure *failure)
+{
+	bool direct = sink->options->output && sink->options->direct;
+
+	if (!sink->threaded || (!direct && !keyed))
+		return 0;
+	return take_copies(sink, direct ? DIRECT_SIZE : COPY_SIZE, workers, failure);
 }
 
 int sink_start(struct sink *sink, struct ring *ring, size_t most, unsigned int workers,

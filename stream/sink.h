@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+#include "base/failure.h"
 #include "base/worker.h"
 #include "protocol/digest.h"
 #include "stream/answers.h"
@@ -43,6 +44,13 @@ int sink_open(struct sink **sink, const struct output_file_options *options, uin
 
 /* Joins the thread, which must have ended or been stopped, and frees the sink. NULL is allowed. */
 void sink_close(struct sink *sink);
+
+/*
+ * Takes the memory that this many workers need from the budget now, while the peer can still be
+ * refused: if there is a key, or for --direct. If it does not suffice for all, reduces their
+ * number. Returns 0, or -1 with the failure recorded. Main thread.
+ */
+int sink_reserve(struct sink *sink, unsigned int *workers, bool keyed, struct failure *failure);
 
 /*
  * Starts the thread, if the sink needs one; it writes at most `most` bytes at a time. A regular

@@ -217,6 +217,35 @@ static void fewer_workers_need_less_memory(void **state)
 	memory_budget_start(0);
 }
 
+static void memory_for_copies_is_reserved_before_the_transfer(void **state)
+{
+	struct output_file_options options = {.output = "data.bin"};
+	unsigned int workers = 4;
+	struct failure failure = {0};
+	struct memory_budget budget;
+	struct sink *sink;
+
+	(void)state;
+	memory_budget_start(UINT64_C(300) << 10);
+	assert_int_equal(sink_open(&sink, &options, DRAIN_DATA), 0);
+	assert_int_equal(sink_reserve(sink, &workers, false, &failure), 0);
+	assert_int_equal(workers, 4);
+	assert_int_equal(sink_reserve(sink, &workers, true, &failure), 0);
+	assert_int_equal(workers, 2);
+	memory_budget_read(&budget);
+	assert_in_range(budget.used, UINT64_C(256) << 10, UINT64_C(300) << 10);
+	sink_close(sink);
+	memory_budget_read(&budget);
+	assert_int_equal(budget.used, 0);
+	/* A block for --direct is larger. */
+	options.direct = true;
+	assert_int_equal(sink_open(&sink, &options, DRAIN_DATA), 0);
+	assert_int_equal(sink_reserve(sink, &workers, false, &failure), -1);
+	assert_true(failure_is_for_memory(&failure));
+	sink_close(sink);
+	memory_budget_start(0);
+}
+
 static void a_full_disk_ends_all_workers(void **state)
 {
 	(void)state;
@@ -277,6 +306,7 @@ int main(void)
 {
 	const struct CMUnitTest sources[] = {
 		cmocka_unit_test(each_member_has_a_number),
+		cmocka_unit_test(memory_for_copies_is_reserved_before_the_transfer),
 		FEED(blocks_are_sent_in_order),
 		FEED(the_first_block_that_fails_counts),
 		FEED(workers_stop),
