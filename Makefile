@@ -244,6 +244,10 @@ $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 
 $(addprefix $(BUILD)/tests/unit/control/test-operation,s -end -links -table): $(call objects,$(apart))
 
+# These replace parts of the host that connections without rdmacm need.
+$(addprefix $(BUILD)/tests/unit/,verbs/test-dial control/test-gid-in-use): \
+	$(call objects,tests/unit/common/no-tcp-fixture.c)
+
 # These use a made-up host instead of host/locality.c.
 $(addprefix $(BUILD)/tests/unit/,exchange/test-locality measure/test-threads measure/test-personalities): \
 	$(call objects,tests/unit/verbs/locality-fixture.c)

@@ -24,6 +24,7 @@
 #include "measure/comparison.h"
 #include "measure/measure.h"
 #include "rdma-common.h"
+#include "verbs/channel.h"
 #include "verbs/dial.h"
 
 /* Time limit for the server to confirm a disconnect, and for the device to flush the queue pair. */
@@ -39,8 +40,8 @@ struct client {
 	struct dial dial;
 	char peer[SERVER_NAME_SIZE]; /* the server, for messages */
 
-	struct rdma_event_channel *channel; /* the connection's rdmacm events */
-	struct rdma_cm_id *id;              /* NULL once the connection owns it */
+	struct cm_channel *channel; /* the connection's rdmacm events */
+	struct rdma_cm_id *id;      /* NULL once the connection owns it */
 	struct device *device;
 	struct connection *connection;
 	deadline_t deadline;                    /* for closing the connection */
@@ -177,9 +178,9 @@ static void free_connection(struct client *client)
 		connection_destroy(client->connection);
 	device_stop(client->device);
 	if (client->id)
-		rdma_destroy_id(client->id);
+		bootstrap_of(client->id)->destroy(client->id);
 	if (client->channel)
-		rdma_destroy_event_channel(client->channel);
+		channel_destroy(client->channel);
 	client->connection = NULL;
 	client->device = NULL;
 	client->id = NULL;
@@ -205,7 +206,7 @@ static void count_retransmissions(struct client *client, struct rdma_cm_id *id)
 }
 
 /* Called by dial_server() when the route is resolved: creates the connection. */
-static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+static int prepare(void *user, struct cm_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure)
 {
 	struct client *client = user;
@@ -258,7 +259,9 @@ static int set_up(struct client *client, char greeting[64])
 		.take_failure = take_failure,
 	};
 	client->dial = (struct dial){
-		.server = {.source = options->source, .device = options->device},
+		.server = {.source = options->source,
+			.device = options->bootstrap == BOOTSTRAP_TCP ? NULL : options->device},
+		.path = options->bootstrap == BOOTSTRAP_TCP ? &options->path : NULL,
 		.peer = client->peer,
 		.output = &client->output,
 		.shows_steps = true,

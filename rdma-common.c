@@ -28,6 +28,7 @@
 #include "exchange/internal.h"
 #include "rdma-common.h"
 #include "stream/source.h"
+#include "verbs/channel.h"
 #include "verbs/resource-limit.h"
 
 /* The minimum and maximum interval between idle checks, in milliseconds. */

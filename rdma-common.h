@@ -34,7 +34,7 @@ void device_stop(struct device *device);
  * objects they point to. A NULL channel is not polled.
  */
 struct main_loop {
-	struct rdma_event_channel *channel;
+	struct cm_channel *channel;
 	struct wakeup_queue *wakeups;
 	int signals; /* signals_open() */
 	int signal;  /* the last one that was read; 0: none */

@@ -21,6 +21,7 @@
 #include "serve/status-query.h"
 #include "serve/status.h"
 #include "serve/stdio.h"
+#include "verbs/channel.h"
 
 struct server {
 	struct options options;
@@ -156,6 +157,13 @@ static int take_stdio(struct server *server, struct failure *failure)
 	return 0;
 }
 
+/* The kinds of events that the server waits for. */
+static unsigned int channel_kinds(const struct options *options)
+{
+	return (options->bootstrap != BOOTSTRAP_TCP ? CHANNEL_RDMACM : 0) |
+	       (options->bootstrap != BOOTSTRAP_RDMACM ? CHANNEL_TCP : 0);
+}
+
 /* Resolves the listening address, blocks the signals and listens. */
 static int start_listening(struct server *server, struct failure *failure)
 {
@@ -169,10 +177,11 @@ static int start_listening(struct server *server, struct failure *failure)
 	server->loop.signals = signals_open();
 	if (server->loop.signals < 0)
 		return failure_errno(failure, PHASE_OPEN, "signalfd", -server->loop.signals);
-	server->loop.channel = service->channel = channel_open(failure);
+	server->loop.channel = service->channel = channel_open(channel_kinds(options), failure);
 	if (!service->channel)
 		return -1;
-	return listen_start(options, &addresses, service->channel, &service->listeners, failure);
+	return listen_start(options, &server->output, &addresses, service->channel,
+		&service->listeners, failure);
 }
 
 /* Opens the socket for `rdma-server status`. The server works without it. */
@@ -334,7 +343,7 @@ static void tear_down(struct server *server)
 {
 	service_free(&server->service);
 	if (server->service.channel)
-		rdma_destroy_event_channel(server->service.channel);
+		channel_destroy(server->service.channel);
 	settings_end(&server->service.settings);
 	if (*server->secret_path)
 		close(server->secret);

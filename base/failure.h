@@ -42,6 +42,7 @@ enum failure_kind {
 	FAILURE_NO_HELLO,      /* the accepting program sent no hello: it is not rdma-server */
 	FAILURE_ADDRESS,       /* the address cannot be that of a host: enum address_fault */
 	FAILURE_IMPAIRED,      /* RDMA works, but not as it should: enum impairment */
+	FAILURE_PATH,          /* without rdmacm, two ports cannot be connected: enum path_fault */
 };
 
 /* Whether this host can use RDMA, or the first thing that is missing: host/readiness.h. */
@@ -111,6 +112,31 @@ enum refusal {
 	REFUSAL_NO_FOLDER = 21, /* the client sends a tree; the server's output is not a folder */
 	REFUSAL_TREE = 22,      /* the server sends a tree; the client's output is not a folder */
 	REFUSAL_MEMORY = 23,    /* its clients use all the memory that they may take together */
+};
+
+/*
+ * Why a bootstrap by TCP finds no path between two ports, or cannot use it. The server sends those
+ * up to PATH_NO_ROUTE; their numbers never change. A higher one got further.
+ */
+enum path_fault {
+	PATH_FINE = 0,
+	PATH_NO_PORT = 1,       /* an end has no active port that can do without rdmacm */
+	PATH_OTHER_LAYER = 2,   /* InfiniBand at one end, Ethernet at the other */
+	PATH_OTHER_VERSION = 3, /* RoCE v1 at one end, v2 at the other */
+	PATH_LINK_LOCAL = 4,    /* a link-local GID at one end, none at the other */
+	PATH_OTHER_SUBNET = 5,  /* InfiniBand: the subnet prefixes differ */
+	PATH_OTHER_PKEY = 6,    /* the partitions differ */
+	PATH_NO_ROUTE = 7,      /* the routes of the server lead elsewhere */
+	PATH_FAULTS_SENT,
+	PATH_GID_EMPTY,  /* the entry of --gid-index is empty */
+	PATH_GID_BEYOND, /* the table has fewer entries */
+	PATH_NO_PKEY,    /* the entry of --pkey-index is empty or beyond the table */
+	PATH_IWARP,      /* the device's queue pairs can only be connected by rdmacm */
+	PATH_NO_TCP,     /* nothing accepts TCP connections on the port */
+	PATH_SILENT,     /* TCP does not connect */
+	PATH_STRANGER,   /* something else listens there */
+	PATH_UNRESOLVED, /* a transition failed: no answer for the peer's hardware address */
+	PATH_ATTRIBUTES, /* a transition failed: the device rejects an attribute */
 };
 
 /*

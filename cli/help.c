@@ -45,8 +45,18 @@ static int option_text(const struct option_row *row, char text[LEFT_MAX])
 		row->argument ? row->argument : "");
 }
 
+/* All options of the path of a connection without rdmacm. */
+static const char path_text[] =
+	"With tcp also: --gid-index N, --ib-port N, --mtu BYTES, --pkey-index N, --sl N.\n";
+
+static bool is_for_path(const struct option_row *row)
+{
+	return row->field >= offsetof(struct options, path) &&
+	       row->field < offsetof(struct options, path) + sizeof(struct path_settings);
+}
+
 /*
- * The help for a client command has no room for --version, and only that of the command that prints
+ * The help has one line for all options of a path. That for a client command has no room for --version, and only that of the command that prints
  * most has room for --color.
  */
 static bool is_listed(const struct option_row *row, const struct cli_command *command)
@@ -57,7 +67,7 @@ static bool is_listed(const struct option_row *row, const struct cli_command *co
 		return id == CLI_SERVE;
 	if (strcmp(row->name, "color") == 0)
 		return id == CLI_COMPARE || id == CLI_DIAGNOSE;
-	return row->commands >> id & 1;
+	return !is_for_path(row) && row->commands >> id & 1;
 }
 
 static void print_options(FILE *stream, const struct cli_command *command)
@@ -76,6 +86,14 @@ static void print_options(FILE *stream, const struct cli_command *command)
 		}
 }
 
+static bool accepts_path(const struct cli_command *command)
+{
+	for (unsigned int i = 0; i < option_row_count; i++)
+		if (is_for_path(&option_rows[i]))
+			return option_rows[i].commands >> command_id(command) & 1;
+	return false;
+}
+
 void help_print_command(FILE *stream, const struct cli_command *command)
 {
 	const char *program = program_name(command->program);
@@ -85,6 +103,8 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 		fprintf(stream, "       %s %s [OPTION...]\n", program, command->also);
 	fprintf(stream, "%s\n", command->about);
 	print_options(stream, command);
+	if (accepts_path(command))
+		fputs(path_text, stream);
 	switch (command_id(command)) {
 	case CLI_SERVE:
 		fprintf(stream, "%s%s%s", size_text, server_text, server_status_text);

@@ -314,6 +314,13 @@ static bool take_expectation(
 	       isfinite(measure->expect) && !(measure->expect_percent && measure->expect > 1);
 }
 
+static bool take_mtu(struct options *options, const struct option_row *row, const char *value)
+{
+	if (choice_find(row->argument, value) < 0)
+		return false;
+	return store(options, row, strtoull(value, NULL, 10));
+}
+
 static bool take_mode(struct options *options, const struct option_row *row, const char *value)
 {
 	(void)row;
@@ -342,6 +349,10 @@ const struct option_row option_rows[] = {
 		"an address or a host name without a port"},
 	{BANDWIDTH, 0, "bidirectional", NULL, "measure both directions at the same time", take_flag,
 		FIELD(measure.bidirectional)},
+	{SERVER, 0, "bootstrap", "rdmacm|tcp|both", "accept connections this way; default rdmacm",
+		take_choice, FIELD(bootstrap), 0, 0, "rdmacm, tcp or both"},
+	{CLIENT, 0, "bootstrap", "rdmacm|tcp", "connect this way; default rdmacm", take_choice,
+		FIELD(bootstrap), 0, 0, "rdmacm or tcp"},
 	{EXCHANGE, 0, "buffer", "SIZE", "register SIZE per connection; default 7M", take_size,
 		FIELD(buffer), 16 * KIB, 4 * GIB, "16K to 4G"},
 	{EXCHANGE, 0, "chunk", "SIZE", "limit one WRITE or READ; default by device", take_size,
@@ -370,12 +381,16 @@ const struct option_row option_rows[] = {
 		take_expectation, FIELD(measure.expect), 0, 0,
 		"a rate or at most 100%, such as 11GB/s, 90Gb/s or 90%"},
 	{EXCHANGE, 'f', "force", NULL, "replace existing output files", take_flag, FIELD(force)},
+	{SERVER | CLIENT, 0, "gid-index", "N", "use this entry of the GID table", take_number,
+		FIELD(path.gid_index), 0, UINT8_MAX},
 	{SERVER, 0, "handshake-timeout", "SECONDS", "limit the time of a handshake; default 8",
 		take_seconds, FIELD(handshake_timeout), 1, DAY, "0.001 to 86400 seconds"},
 	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN, 'h', "help", NULL,
 		"print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
+	{SERVER | CLIENT, 0, "ib-port", "N", "use this port of the RDMA device", take_number,
+		FIELD(path.port), 1, UINT8_MAX},
 	{MEASUREMENTS, 0, "inline", "N", "copy up to N bytes into the work request", take_inline,
 		FIELD(measure.inline_below), 0, TEST_INLINE_MAX},
 	{EXCHANGE, 'i', "input", "FILE|DIRECTORY|-",
@@ -399,10 +414,14 @@ const struct option_row option_rows[] = {
 		FIELD(message)},
 	{COPY, 0, "mode", "write|read|send", "move the data by this operation; default write",
 		take_mode, .expected = "write, read or send"},
+	{SERVER | CLIENT, 0, "mtu", "256|512|1024|2048|4096", "limit the path MTU", take_mtu,
+		FIELD(path.mtu), 0, 0, "256, 512, 1024, 2048 or 4096"},
 	{FILES, 0, "no-progress", NULL, "do not show progress", take_constant, FIELD(progress),
 		PROGRESS_NEVER},
 	{EXCHANGE, 'o', "output", "FILE|DIRECTORY/|-", "save received data there, or print it (-)",
 		take_text, FIELD(output)},
+	{SERVER | CLIENT, 0, "pkey-index", "N", "use this entry of the P_Key table", take_number,
+		FIELD(path.pkey_index), 0, UINT16_MAX},
 	{MEASUREMENTS, 0, "plot", "FILE", "draw the results to FILE.svg or FILE.png", take_picture,
 		FIELD(measure.plot), 0, 0, "a file name that ends in .svg or .png"},
 	{MEASUREMENTS, 0, "poll", "auto|spin|event", "wait this way; default: auto", take_choice,
@@ -433,6 +452,8 @@ const struct option_row option_rows[] = {
 		"use this size or range; default 64K (latency: 8)", take_sizes,
 		FIELD(measure.smallest), 1, COMMAND_REGION_MAX,
 		"a size from 1 to 16M, or an ascending range, such as 2..8M"},
+	{SERVER | CLIENT, 0, "sl", "N", "use this service level; default 0", take_number,
+		FIELD(path.service_level), 0, 15},
 	{CLIENT | COPY, 0, "source", "ADDRESS", "connect from this local address", take_host,
 		FIELD(source), 0, 0, "an address or a host name without a port"},
 	{BANDWIDTH, 0, "srq", NULL, "share the receives of all queue pairs", take_flag,
@@ -470,7 +491,7 @@ const struct option_row option_rows[] = {
 const unsigned int option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);
 
 _Static_assert(
-	sizeof(option_rows) / sizeof(option_rows[0]) <= OPTION_ROWS_MAX, "a bit for each row");
+	sizeof(option_rows) / sizeof(option_rows[0]) <= OPTION_ROWS_MAX, "a place for each row");
 
 enum options_result options_take(
 	struct options *options, const struct option_row *row, const char *value)

@@ -36,8 +36,8 @@ struct option_row {
 extern const struct option_row option_rows[];
 extern const unsigned int option_row_count;
 
-/* The maximum number of rows: the parser keeps one bit per row in 64 bits. */
-#define OPTION_ROWS_MAX 64
+/* The maximum number of rows. */
+#define OPTION_ROWS_MAX 96
 
 /* Records the error in options->error and returns OPTIONS_WRONG. */
 enum options_result options_wrong(struct options *options, const char *format, ...)

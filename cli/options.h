@@ -12,6 +12,7 @@
 #include "base/ordering.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "host/path-settings.h"
 #include "protocol/mode.h"
 #include "protocol/test-parameters.h"
 
@@ -123,6 +124,13 @@ struct options_copy {
 /* The most threads that read or write one file. */
 #define OPTIONS_WORKERS_MAX 64
 
+/* The ways to connect: verbs/bootstrap.h. The order is that of --bootstrap's words. */
+enum options_bootstrap {
+	BOOTSTRAP_RDMACM,
+	BOOTSTRAP_TCP,
+	BOOTSTRAP_BOTH, /* a server only */
+};
+
 /* What a server needs for one diagnosis, or for one exchange with any --depth, in bytes. */
 #define OPTIONS_MEMORY_MIN (UINT64_C(4) << 20)
 
@@ -135,6 +143,8 @@ struct options {
 	int64_t timeout;                        /* idle timeout of the peer, milliseconds */
 	const char *secret_file;                /* NULL: none */
 	int dscp; /* of the packets, 0 to 63; -1: as the system chooses */
+	enum options_bootstrap bootstrap;
+	struct path_settings path; /* of connections without rdmacm */
 	bool verbose, quiet;
 	enum output_coloring color;
 

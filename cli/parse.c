@@ -45,8 +45,8 @@ struct line {
 	enum program program;
 	const char **words; /* arguments that are neither options nor values */
 	int word_count;
-	uint64_t given;      /* one bit per row of the option table */
-	const char *unknown; /* the first unknown or ambiguous option */
+	bool given[OPTION_ROWS_MAX]; /* for each row of the option table */
+	const char *unknown;         /* the first unknown or ambiguous option */
 };
 
 /* The bits of all commands of the program. */
@@ -209,13 +209,13 @@ static enum options_result take_line(
 			continue;
 		if (is_known(option == ':' || option == '?' ? optopt : option, letters)) {
 			row = row_of(option == ':' || option == '?' ? optopt : option);
-			if (line->given >> row & 1 && option_rows[row].argument &&
+			if (line->given[row] && option_rows[row].argument &&
 				!option_rows[row].repeats) {
 				result = options_wrong(
 					options, "--%s is given twice", option_rows[row].name);
 				continue;
 			}
-			line->given |= UINT64_C(1) << row;
+			line->given[row] = true;
 			/* check_given() reports it; whether its value is valid does not matter. */
 			if (is_foreign(line, row))
 				continue;
@@ -351,7 +351,7 @@ static bool split_server(struct options *options, const char *word, const char *
 static const struct option_row *repeatable_option(const struct line *line)
 {
 	for (unsigned int i = 0; i < option_row_count; i++)
-		if (line->given >> i & 1 && option_rows[i].repeats)
+		if (line->given[i] && option_rows[i].repeats)
 			return &option_rows[i];
 	return NULL;
 }
@@ -583,7 +583,7 @@ static enum options_result report_foreign(
 static enum options_result check_given(struct options *options, const struct line *line)
 {
 	for (unsigned int i = 0; i < option_row_count; i++)
-		if (line->given >> i & 1 && !(option_rows[i].commands >> options->command & 1))
+		if (line->given[i] && !(option_rows[i].commands >> options->command & 1))
 			return report_foreign(options, line->words[0], &option_rows[i]);
 	return OPTIONS_RUN;
 }
@@ -811,8 +811,7 @@ static enum options_result check_watch(struct options *options, const struct lin
 	for (unsigned int i = 0; i < option_row_count; i++) {
 		const char *name = option_rows[i].name;
 
-		if (line->given >> i & 1 && strcmp(name, "watch") != 0 &&
-			strcmp(name, "device") != 0)
+		if (line->given[i] && strcmp(name, "watch") != 0 && strcmp(name, "device") != 0)
 			return options_wrong(options, "--watch cannot be combined with --%s", name);
 	}
 	return OPTIONS_RUN;
@@ -853,7 +852,7 @@ static bool is_given(const struct line *line, const char *name)
 {
 	for (unsigned int i = 0; i < option_row_count; i++)
 		if (strcmp(option_rows[i].name, name) == 0)
-			return line->given >> i & 1;
+			return line->given[i];
 	return false;
 }
 
@@ -879,9 +878,25 @@ static enum options_result check_stdio(struct options *options, const struct lin
 	return OPTIONS_RUN;
 }
 
+/* Rejects what only a connection without rdmacm needs, and completes its settings. */
+static enum options_result check_path(struct options *options, const struct line *line)
+{
+	static const char *const names[] = {"gid-index", "ib-port", "mtu", "pkey-index", "sl"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (options->bootstrap == BOOTSTRAP_RDMACM && is_given(line, names[i]))
+			return options_wrong(options, "--%s needs --bootstrap tcp", names[i]);
+	options->path.device = options->device;
+	if (options->dscp > 0)
+		options->path.traffic_class = (uint8_t)(options->dscp << 2);
+	return OPTIONS_RUN;
+}
+
 /* Checks the combination of options after each has been checked alone. */
 static enum options_result check_together(struct options *options, const struct line *line)
 {
+	if (check_path(options, line) != OPTIONS_RUN)
+		return OPTIONS_WRONG;
 	options->buffer_grows = options->buffer == 0;
 	if (options->buffer_grows)
 		options->buffer = BUFFER_DEFAULT;
@@ -944,6 +959,7 @@ enum options_result parse_command_line(
 		.port = OPTIONS_PORT,
 		.timeout = TIMEOUT_DEFAULT,
 		.dscp = -1,
+		.path = {.gid_index = -1},
 		.max_clients = CLIENTS_DEFAULT,
 		.measure = {.warm_up = WARM_UP_DEFAULT, .queue_pairs = 1, .threads = 1},
 	};

@@ -14,7 +14,7 @@ static uint8_t reads_of(const struct rdma_conn_param *parameters)
 		       : parameters->responder_resources;
 }
 
-int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+int control_client_prepare(void *user, struct cm_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure)
 {
 	struct control *control = user;

@@ -36,7 +36,7 @@ struct control_request {
  * for rdma_connect(3). From then on the connection owns the id and its event channel, which must
  * not carry events of any other id. After a failed call, control_close() frees all resources.
  */
-int control_client_prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+int control_client_prepare(void *user, struct cm_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure);
 void control_client_discard(void *user, const struct failure *reason);
 

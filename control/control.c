@@ -12,6 +12,8 @@
 #include "base/explain.h"
 #include "base/text.h"
 #include "control/control.h"
+#include "verbs/bootstrap.h"
+#include "verbs/channel.h"
 
 /* Requested inline size in bytes, for sends without registered memory. */
 #define INLINE_MAX 256
@@ -50,7 +52,7 @@ struct kept_receive {
 	struct completion completion;
 };
 
-void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
+void control_init(struct control *control, struct cm_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
 	*control = (struct control){
@@ -752,7 +754,7 @@ void control_close(struct control *control)
 	if (!control->id)
 		return;
 	if (control->connected && !control->disconnected)
-		rdma_disconnect(control->id);
+		bootstrap_of(control->id)->disconnect(control->id);
 	if (control->id->qp)
 		endpoint_drain(&control->endpoint, control->device.channel, deadline_in(DRAIN_MS));
 	endpoint_close_queues(&control->endpoint);
@@ -763,7 +765,7 @@ void control_close(struct control *control)
 	endpoint_close(&control->endpoint);
 	device_close(&control->device);
 	free(control->kept);
-	rdma_destroy_id(control->id);
+	bootstrap_of(control->id)->destroy(control->id);
 	control->id = NULL;
-	rdma_destroy_event_channel(control->events);
+	channel_destroy(control->events);
 }

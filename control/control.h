@@ -73,7 +73,7 @@ enum control_work {
 
 struct control {
 	const struct control_request *request; /* client only (control/client.h) */
-	struct rdma_event_channel *events;     /* used by this id only */
+	struct cm_channel *events;             /* used by this id only */
 	struct rdma_cm_id *id;
 	int stop_fd;          /* -1: none */
 	struct device device; /* its completion channel is used by this connection only */
@@ -118,7 +118,7 @@ struct control {
  * Initialises a connection, which takes ownership of the id and its event channel. secret may be
  * NULL; role is the local role in the handshake.
  */
-void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
+void control_init(struct control *control, struct cm_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role);
 
 /*

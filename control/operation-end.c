@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "control/operation-end.h"
+#include "verbs/bootstrap.h"
 #include "verbs/endpoint.h"
 
 /* Requests and receives of all operations on one queue pair, with room to spare. */
@@ -76,7 +77,7 @@ static int advance(struct operation_end *end, enum operation_queue queue, enum i
 	struct ibv_qp_attr attributes = {.qp_state = to};
 	int error, mask;
 
-	if (rdma_init_qp_attr(end->control->id, &attributes, &mask))
+	if (bootstrap_of(end->control->id)->attributes(end->control->id, &attributes, &mask))
 		return error_of(errno);
 	attributes.dest_qp_num = end->queues[queue].number_of_peer;
 	attributes.rq_psn = sequence_of_peer;
@@ -196,7 +197,7 @@ static int make_address(struct operation_end *end)
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
 	int mask;
 
-	if (rdma_init_qp_attr(id, &attributes, &mask))
+	if (bootstrap_of(id)->attributes(id, &attributes, &mask))
 		return error_of(errno);
 	if (!attributes.ah_attr.is_global) {
 		attributes.ah_attr.is_global = 1;

@@ -7,7 +7,7 @@
 #include "control/operation-links.h"
 #include "protocol/little-endian.h"
 #include "protocol/secret.h"
-#include "verbs/cm.h"
+#include "verbs/channel.h"
 #include "verbs/endpoint.h"
 #include "verbs/timed-connect.h"
 
@@ -25,7 +25,7 @@
 
 static int open_channel(struct operation_links *links)
 {
-	return links->channel ? 0 : channel_create(&links->channel);
+	return links->channel ? 0 : channel_create(CHANNEL_RDMACM, &links->channel);
 }
 
 /* READs in both directions: on iWARP, rdmacm swaps the two in the server's reply. */
@@ -187,7 +187,7 @@ int operation_links_listen(struct operation_links *links)
 	choose_numbers(links);
 	memcpy(&address, local, address_length(local));
 	address_set_port(&address, 0);
-	if (rdma_create_id(links->channel, &links->listener, NULL, RDMA_PS_TCP) ||
+	if (rdma_create_id(links->channel->rdmacm, &links->listener, NULL, RDMA_PS_TCP) ||
 		rdma_bind_addr(links->listener, (struct sockaddr *)&address) ||
 		rdma_listen(links->listener, BACKLOG))
 		return endpoint_post_result(-1);
@@ -231,7 +231,7 @@ int operation_links_request(struct operation_links *links, enum operation_queue 
 
 	if (error)
 		return error;
-	if (rdma_create_id(links->channel, &links->ids[queue], NULL, RDMA_PS_TCP))
+	if (rdma_create_id(links->channel->rdmacm, &links->ids[queue], NULL, RDMA_PS_TCP))
 		return endpoint_post_result(-1);
 	error = resolve(links, queue, port, deadline);
 	if (!error)
@@ -271,6 +271,6 @@ void operation_links_close(struct operation_links *links)
 	if (links->listener)
 		rdma_destroy_id(links->listener);
 	if (links->channel)
-		rdma_destroy_event_channel(links->channel);
+		channel_destroy(links->channel);
 	*links = (struct operation_links){0};
 }

@@ -34,7 +34,7 @@ struct operation_links {
 	/* Creates the queue pair of a connection with rdma_create_qp(3). Returns 0 or -errno. */
 	int (*create)(void *user, enum operation_queue queue, struct rdma_cm_id *id);
 	void *user;
-	struct rdma_event_channel *channel;
+	struct cm_channel *channel;
 	struct rdma_cm_id *listener; /* of the server */
 	uint16_t port;               /* of the listener */
 	struct rdma_cm_id *ids[OPERATION_QUEUES];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/operation-table.h"
+#include "verbs/bootstrap.h"
 
 /* Arbitrary values that none of the memory contains before. */
 #define IMMEDIATE(operation) (UINT32_C(0x72640000) + (operation))
@@ -209,7 +210,8 @@ static int load_path(struct operation_end *end, enum operation operation)
 	struct ibv_qp_attr path = {.qp_state = IBV_QPS_RTR};
 	int error, mask;
 
-	error = endpoint_post_result(rdma_init_qp_attr(end->control->id, &path, &mask));
+	error = endpoint_post_result(
+		bootstrap_of(end->control->id)->attributes(end->control->id, &path, &mask));
 	if (error)
 		return error;
 	path.alt_ah_attr = path.ah_attr;
@@ -217,7 +219,8 @@ static int load_path(struct operation_end *end, enum operation operation)
 	path.alt_timeout = TRANSPORT_ACK_TIMEOUT;
 	path.path_mig_state = IBV_MIG_REARM;
 	path.qp_state = IBV_QPS_INIT;
-	error = endpoint_post_result(rdma_init_qp_attr(end->control->id, &path, &mask));
+	error = endpoint_post_result(
+		bootstrap_of(end->control->id)->attributes(end->control->id, &path, &mask));
 	if (error)
 		return error;
 	path.alt_pkey_index = path.pkey_index;

@@ -13,6 +13,7 @@
 #include "diagnose/diagnosis.h"
 #include "diagnose/manager-check.h"
 #include "host/device-address.h"
+#include "verbs/channel.h"
 #include "verbs/dial.h"
 
 /* Time to wait for the answer to a request, in milliseconds. */
@@ -38,12 +39,12 @@ enum manager_state manager_record(
 
 /* The request while it is in progress. */
 struct manager_request {
-	struct rdma_event_channel *channel;
+	struct cm_channel *channel;
 	struct rdma_cm_id *id;
 };
 
 /* Takes over the id. A request that will be rejected needs no queue pair, only a number. */
-static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+static int prepare(void *user, struct cm_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure)
 {
 	struct manager_request *request = user;
@@ -60,7 +61,7 @@ static void discard(void *user, const struct failure *reason)
 
 	(void)reason;
 	rdma_destroy_id(request->id);
-	rdma_destroy_event_channel(request->channel);
+	channel_destroy(request->channel);
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "exchange/movers.h"
 #include "exchange/test-data.h"
 #include "exchange/tuning.h"
+#include "verbs/bootstrap.h"
 #include "verbs/cm.h"
 #include "verbs/resource-limit.h"
 
@@ -554,7 +555,7 @@ void connection_close(struct connection *connection, const struct failure *reaso
 	 * flushes all posted work requests. On iWARP, that state could reset a connection that is
 	 * still delivering data.
 	 */
-	if (rdma_disconnect(connection->id) &&
+	if (bootstrap_of(connection->id)->disconnect(connection->id) &&
 		connection->device->traits->transport == IBV_TRANSPORT_IB)
 		ibv_modify_qp(connection->id->qp, &attributes, IBV_QP_STATE);
 	wakeup_queue_post(&connection->device->wakeups, &connection->to_thread, THREAD_CLOSE);
@@ -644,7 +645,7 @@ void connection_destroy(struct connection *connection)
 	region_free(&connection->control);
 	endpoint_close(&connection->endpoint);
 	if (connection->id)
-		rdma_destroy_id(connection->id);
+		bootstrap_of(connection->id)->destroy(connection->id);
 	free(connection->marks);
 	free(connection->slots_held);
 	free(connection->pieces_placed);

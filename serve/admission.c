@@ -8,6 +8,7 @@
 #include "serve/admission.h"
 #include "stream/sink.h"
 #include "stream/source.h"
+#include "verbs/bootstrap.h"
 
 /* Closing clients allowed in addition to the number of slots. They hold memory but no slot. */
 #define ENDING_MORE 16
@@ -209,6 +210,6 @@ void admission_refuse(
 	output_detail(admission->settings->output, "refused %s, reason %d", peer, refusal);
 	report(admission, refusal, peer);
 	hello_encode(&ours, hello);
-	rdma_reject(id, hello, HELLO_SIZE);
-	rdma_destroy_id(id);
+	bootstrap_of(id)->reject(id, hello, HELLO_SIZE);
+	bootstrap_of(id)->destroy(id);
 }

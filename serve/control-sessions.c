@@ -19,6 +19,8 @@
 #include "protocol/little-endian.h"
 #include "serve/control-sessions.h"
 #include "serve/session-tests.h"
+#include "verbs/bootstrap.h"
+#include "verbs/channel.h"
 
 /* Wakeup event: a session has ended. Distinct from the events of connections. */
 #define CONTROL_SESSION_ENDED (1U << 16)
@@ -138,7 +140,7 @@ static void refuse(struct control_session *session)
 	uint8_t hello[HELLO_SIZE];
 
 	hello_encode(&ours, hello);
-	rdma_reject(session->control.id, hello, HELLO_SIZE);
+	bootstrap_of(session->control.id)->reject(session->control.id, hello, HELLO_SIZE);
 }
 
 /* Texts are written to `private`, which is not otherwise in use, and sent from there. */
@@ -559,16 +561,17 @@ static void ended(void *about)
 }
 
 /* Starts the session's thread. Returns 0, or -errno with the id unchanged. */
-static int start(struct control_session *session, const struct rdma_cm_event *request,
-	const struct hello *theirs)
+static int start(struct control_session *session, const struct control_server *server,
+	const struct rdma_cm_event *request, const struct hello *theirs)
 {
 	struct rdma_cm_id *id = request->id;
-	struct rdma_event_channel *before = id->channel, *events;
-	int error = channel_create(&events);
+	const struct bootstrap *bootstrap = bootstrap_of(id);
+	struct cm_channel *events;
+	int error = channel_create(bootstrap->channel_kind, &events);
 
 	if (error)
 		return error;
-	if (rdma_migrate_id(id, events)) {
+	if (bootstrap->migrate(id, events)) {
 		error = -errno;
 		goto destroy_channel;
 	}
@@ -588,9 +591,9 @@ static int start(struct control_session *session, const struct rdma_cm_event *re
 	if (!error)
 		return 0;
 	worker_join(&session->worker);
-	rdma_migrate_id(id, before);
+	bootstrap->migrate(id, server->channel);
 destroy_channel:
-	rdma_destroy_event_channel(events);
+	channel_destroy(events);
 	return error;
 }
 
@@ -671,7 +674,7 @@ enum refusal control_sessions_take(struct control_sessions *control_sessions,
 	session->worker.stop_fd = -1;
 	address_port_text(peer, text);
 	step(session, text, "received connection request.");
-	if (start(session, request, theirs)) {
+	if (start(session, server, request, theirs)) {
 		discard(session);
 		return REFUSAL_RESOURCES;
 	}

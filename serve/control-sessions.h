@@ -26,6 +26,7 @@ struct control_server {
 	const char *mode;           /* "any", "write", "read" or "send"; static */
 	unsigned int clients, most; /* client slots taken and available in total */
 	enum refusal full;          /* the reason to refuse an exchange, or REFUSAL_NONE */
+	struct cm_channel *channel; /* that the request arrived on */
 };
 
 /* All sessions of a server. They have separate slots, so that a full server can be diagnosed. */

@@ -1,11 +1,10 @@
 /* RDMA devices through which a server's clients connect: see serve/devices.h. */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/device-address.h"
 #include "serve/devices.h"
+#include "verbs/bootstrap.h"
 #include "verbs/device-events.h"
 
 static struct served_device *find(
@@ -19,28 +18,13 @@ static struct served_device *find(
 	return NULL;
 }
 
-/*
- * Binds an id of the server to the device of `id`, at the local address of `id` or, if the kernel
- * rejects that (IPv6 link-local without its interface), at another address of the device.
- */
-static int bind_id(struct served_device *served, struct rdma_event_channel *channel,
-	struct rdma_cm_id *id, struct failure *failure)
+static int hold(struct served_device *served, struct cm_channel *channel, struct rdma_cm_id *id,
+	struct failure *failure)
 {
-	struct sockaddr_storage address = {0};
-	const struct sockaddr *local = rdma_get_local_addr(id);
-	const char *device = ibv_get_device_name(id->verbs->device);
-
-	if (rdma_create_id(channel, &served->bound_id, NULL, RDMA_PS_TCP))
-		return failure_errno(failure, PHASE_QUEUE_PAIR, "rdma_create_id", errno);
-	memcpy(&address, local, address_length(local));
-	address_set_port(&address, 0);
-	if (rdma_bind_addr(served->bound_id, (struct sockaddr *)&address) == 0)
-		return 0;
-	if (device_address_find("", device, AF_UNSPEC, &address) == HOST_READY &&
-		rdma_bind_addr(served->bound_id, (struct sockaddr *)&address) == 0)
+	if (bootstrap_of(id)->hold(id, channel, &served->bound_id) == 0)
 		return 0;
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "rdma_bind_addr",
-		"cannot bind to %s: %s", device, strerror(errno));
+		"cannot bind to %s: %s", ibv_get_device_name(id->verbs->device), strerror(errno));
 }
 
 /* librdmacm closes a removed device with the last id. */
@@ -49,12 +33,12 @@ static void release(struct served_device *served)
 	device_stop(served->device);
 	device_events_unwatch(served->verbs);
 	if (served->bound_id)
-		rdma_destroy_id(served->bound_id);
+		bootstrap_of(served->bound_id)->destroy(served->bound_id);
 	free(served);
 }
 
-struct served_device *devices_get(struct served_devices *devices,
-	struct rdma_event_channel *channel, struct rdma_cm_id *id, struct failure *failure)
+struct served_device *devices_get(struct served_devices *devices, struct cm_channel *channel,
+	struct rdma_cm_id *id, struct failure *failure)
 {
 	struct served_device *served = find(devices, id->verbs);
 
@@ -66,7 +50,7 @@ struct served_device *devices_get(struct served_devices *devices,
 		return NULL;
 	}
 	served->verbs = id->verbs;
-	if (bind_id(served, channel, id, failure) ||
+	if (hold(served, channel, id, failure) ||
 		device_start(id->verbs, &served->device, failure)) {
 		release(served);
 		return NULL;

@@ -15,7 +15,7 @@
 
 struct served_device {
 	SLIST_ENTRY(served_device) next;
-	struct rdma_cm_id *bound_id;
+	struct rdma_cm_id *bound_id; /* NULL: none is needed */
 	struct ibv_context *verbs;
 	struct device *device;
 	unsigned int clients; /* connected through it; counted by the service */
@@ -26,8 +26,8 @@ struct served_device {
 SLIST_HEAD(served_devices, served_device);
 
 /* Returns the device of `id`, opened for its first client, or NULL with the failure recorded. */
-struct served_device *devices_get(struct served_devices *devices,
-	struct rdma_event_channel *channel, struct rdma_cm_id *id, struct failure *failure);
+struct served_device *devices_get(struct served_devices *devices, struct cm_channel *channel,
+	struct rdma_cm_id *id, struct failure *failure);
 
 /* Returns the device whose bound_id this is, or NULL. */
 struct served_device *devices_of(const struct served_devices *devices, const struct rdma_cm_id *id);

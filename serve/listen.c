@@ -11,7 +11,7 @@
 #include "host/readiness.h"
 #include "host/stack-table.h"
 #include "serve/listen.h"
-#include "verbs/cm.h"
+#include "verbs/tcp-bootstrap.h"
 
 /* Maximum number of pending connection requests; the kernel allows at most max_backlog, 1024. */
 #define BACKLOG 1024
@@ -28,7 +28,7 @@ int listen_find_addresses(
 	int error;
 
 	*addresses = (struct listen_addresses){0};
-	if (!options->bind && options->device) {
+	if (!options->bind && options->device && options->bootstrap != BOOTSTRAP_TCP) {
 		lacking = device_address_find("", options->device, AF_UNSPEC, &addresses->all[0]);
 		if (lacking != HOST_READY) {
 			lacking = device_address_explain(
@@ -61,6 +61,17 @@ static bool is_wildcard(const struct sockaddr *address)
 					      : v4->sin_addr.s_addr == INADDR_ANY;
 }
 
+/* Destroys all listeners but the first ones. */
+static void stop_after(struct listeners *listeners, unsigned int count)
+{
+	struct rdma_cm_id *last;
+
+	while (listeners->count > count) {
+		last = listeners->all[--listeners->count];
+		bootstrap_of(last)->destroy(last);
+	}
+}
+
 /* Records that the address has no RDMA device, what it is, and which addresses have one. */
 static int lacks_device(const struct options *options, const struct sockaddr_storage *address,
 	struct failure *failure)
@@ -80,19 +91,27 @@ static int lacks_device(const struct options *options, const struct sockaddr_sto
 		named ? " is " : "", named ? text : "", named ? "; " : "", others);
 }
 
+/* What listeners are made of. */
+struct listening {
+	const struct options *options;
+	const struct output *output;
+	struct cm_channel *channel;
+};
+
 /*
  * Adds a listener on one address: a wildcard for its own family, or an address of an RDMA device
  * (of --device, if given).
  */
-static int listen_on(const struct options *options, struct rdma_event_channel *channel,
+static int listen_by_rdmacm(const struct listening *listening,
 	const struct sockaddr_storage *address, struct listeners *listeners,
 	struct failure *failure)
 {
+	const struct options *options = listening->options;
 	struct rdma_cm_id *listener;
 	int one_family = 1, error;
 	const char *device;
 
-	if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP))
+	if (rdma_create_id(listening->channel->rdmacm, &listener, NULL, RDMA_PS_TCP))
 		return failure_errno(failure, PHASE_OPEN, "rdma_create_id", errno);
 	listeners->all[listeners->count++] = listener;
 	/* Otherwise, a RoCE listener on "::" takes the port for both families. */
@@ -120,30 +139,56 @@ static int listen_on(const struct options *options, struct rdma_event_channel *c
 	return 0;
 }
 
-/* Listens on the IPv6 wildcard with this address and port, and on the IPv4 wildcard. */
-static int listen_on_all(const struct options *options, struct rdma_event_channel *channel,
+/* Adds a listener for clients without rdmacm: any address of this host will do. */
+static int listen_by_tcp(const struct listening *listening, const struct sockaddr_storage *address,
+	struct listeners *listeners, struct failure *failure)
+{
+	int error = tcp_listen(listening->channel->tcp, (const struct sockaddr *)address,
+		&listening->options->path, listening->output, &listeners->all[listeners->count]);
+
+	if (error)
+		return failure_set(failure, FAILURE_ERRNO, PHASE_LISTEN, -error, "bind", "TCP: %s",
+			strerror(-error));
+	listeners->count++;
+	return 0;
+}
+
+/* One of the two functions above. */
+typedef int listen_on(const struct listening *listening, const struct sockaddr_storage *address,
+	struct listeners *listeners, struct failure *failure);
+
+/*
+ * Listens on the IPv6 wildcard with this address and port, and on the IPv4 wildcard. A host may
+ * lack IPv6.
+ */
+static int listen_on_all(const struct listening *listening, listen_on *listen_at,
 	const struct sockaddr_storage *address, struct listeners *listeners,
 	struct failure *failure)
 {
+	const uint16_t port = ((const struct sockaddr_in6 *)address)->sin6_port;
+	const unsigned int before = listeners->count;
 	struct sockaddr_storage v4 = {.ss_family = AF_INET};
 
 	for (int tries = PORT_TRIES; tries > 0; tries--) {
-		if (listen_on(options, channel, address, listeners, failure))
+		if (listen_at(listening, address, listeners, failure))
 			return -1;
-		address_set_port(&v4, listeners_port(listeners));
-		if (listen_on(options, channel, &v4, listeners, failure) == 0)
+		address_set_port(&v4, ntohs(rdma_get_src_port(listeners->all[before])));
+		if (listen_at(listening, &v4, listeners, failure) == 0)
 			return 0;
-		if (options->port || failure->code != EADDRINUSE)
+		if (port || failure->code != EADDRINUSE)
 			return -1;
-		listeners_stop(listeners);
+		stop_after(listeners, before);
 		*failure = (struct failure){0};
 	}
 	return failure_errno(failure, PHASE_LISTEN, "rdma_bind_addr", EADDRINUSE);
 }
 
-int listen_start(const struct options *options, const struct listen_addresses *addresses,
-	struct rdma_event_channel *channel, struct listeners *listeners, struct failure *failure)
+/* Listens in this way on the first address that works. */
+static int listen_this_way(const struct listening *listening, listen_on *listen_at,
+	const struct listen_addresses *addresses, struct listeners *listeners,
+	struct failure *failure)
 {
+	const unsigned int before = listeners->count;
 	const struct sockaddr_storage *address;
 	int error = -1;
 
@@ -151,20 +196,62 @@ int listen_start(const struct options *options, const struct listen_addresses *a
 		address = &addresses->all[i];
 		error = address->ss_family == AF_INET6 &&
 					is_wildcard((const struct sockaddr *)address)
-				? listen_on_all(options, channel, address, listeners, failure)
-				: listen_on(options, channel, address, listeners, failure);
+				? listen_on_all(listening, listen_at, address, listeners, failure)
+				: listen_at(listening, address, listeners, failure);
 		if (error)
-			listeners_stop(listeners);
+			stop_after(listeners, before);
 		else
 			*failure = (struct failure){0}; /* from a previous address */
 	}
 	return error;
 }
 
+/* Where TCP listens: not only on an address of --device, and on the port of rdmacm's listeners. */
+static struct listen_addresses tcp_addresses(const struct options *options,
+	const struct listen_addresses *addresses, const struct listeners *listeners)
+{
+	struct listen_addresses tcp = *addresses;
+
+	if (!options->bind && options->device) {
+		tcp.count = 2;
+		tcp.all[0] = (struct sockaddr_storage){.ss_family = AF_INET6};
+		tcp.all[1] = (struct sockaddr_storage){.ss_family = AF_INET};
+	}
+	for (unsigned int i = 0; i < tcp.count; i++)
+		address_set_port(&tcp.all[i],
+			listeners->count > 0 ? listeners_port(listeners) : options->port);
+	return tcp;
+}
+
+int listen_start(const struct options *options, const struct output *output,
+	const struct listen_addresses *addresses, struct cm_channel *channel,
+	struct listeners *listeners, struct failure *failure)
+{
+	const struct listening listening = {options, output, channel};
+	struct listen_addresses tcp;
+
+	for (int tries = PORT_TRIES; tries > 0; tries--) {
+		*failure = (struct failure){0};
+		if (options->bootstrap != BOOTSTRAP_TCP &&
+			listen_this_way(
+				&listening, listen_by_rdmacm, addresses, listeners, failure))
+			return -1;
+		if (options->bootstrap == BOOTSTRAP_RDMACM)
+			return 0;
+		tcp = tcp_addresses(options, addresses, listeners);
+		if (listen_this_way(&listening, listen_by_tcp, &tcp, listeners, failure) == 0)
+			return 0;
+		listeners_stop(listeners);
+		/* A port that rdmacm chose may be in use for TCP. */
+		if (options->port || failure->code != EADDRINUSE)
+			break;
+	}
+	return -1;
+}
+
 void listeners_stop(struct listeners *listeners)
 {
-	while (listeners->count > 0)
-		rdma_destroy_id(listeners->all[--listeners->count]);
+	stop_after(listeners, 0);
 }
 
 bool listeners_include(const struct listeners *listeners, const struct rdma_cm_id *id)
@@ -277,8 +364,9 @@ void listen_show_addresses(const struct options *options, const struct output *o
 	choose_address(listening, list, address);
 	if (!*address)
 		return;
-	snprintf(line, sizeof(line), "on another host: rdma-client %s %s %u%s%s%s",
-		options->mode ? options->mode->name : "write", address, port,
+	snprintf(line, sizeof(line), "on another host: rdma-client %s%s %s %u%s%s%s",
+		options->mode ? options->mode->name : "write",
+		options->bootstrap == BOOTSTRAP_TCP ? " --bootstrap tcp" : "", address, port,
 		options->input ? " --output ./" : "", secret ? " --secret-file " : "",
 		secret ? secret : "");
 	output_result(output, NULL, line);

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/output.h"
 #include "cli/options.h"
+#include "verbs/cm.h"
 
 /* Maximum number of addresses of a --bind host name. */
 #define LISTEN_ADDRESSES_MAX 16
@@ -20,9 +21,9 @@ struct listen_addresses {
 
 /*
  * One listener, or two for the wildcard, one for each address family: on iWARP, a listener on [::]
- * does not accept IPv4 clients. None: the server accepts no more clients.
+ * does not accept IPv4 clients; and as many for clients without rdmacm, on the same port. None: the server accepts no more clients.
  */
-#define LISTENERS_MAX 2
+#define LISTENERS_MAX 4
 struct listeners {
 	struct rdma_cm_id *all[LISTENERS_MAX];
 	unsigned int count;
@@ -40,8 +41,9 @@ int listen_find_addresses(
  * the channel. listeners_stop() ends it. Returns 0, or -1 with the failure recorded.
  * rdma_listen(3).
  */
-int listen_start(const struct options *options, const struct listen_addresses *addresses,
-	struct rdma_event_channel *channel, struct listeners *listeners, struct failure *failure);
+int listen_start(const struct options *options, const struct output *output,
+	const struct listen_addresses *addresses, struct cm_channel *channel,
+	struct listeners *listeners, struct failure *failure);
 
 /* Destroys the listeners. Connections that they accepted are not affected. rdma_destroy_id(3). */
 void listeners_stop(struct listeners *listeners);

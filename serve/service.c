@@ -314,6 +314,7 @@ static enum refusal start_control_session(
 		.clients = service->admission.slots.taken,
 		.most = service->admission.slots.capacity,
 		.full = admission_capacity(&service->admission, address, &least_active),
+		.channel = service->channel,
 	};
 	struct failure failure = {0};
 

@@ -52,7 +52,7 @@ struct service {
 	const struct output *output;
 	struct exchange_settings settings;
 	struct wakeup_queue wakeups;
-	struct rdma_event_channel *channel;
+	struct cm_channel *channel;
 	struct listeners listeners; /* none: accepts no more clients */
 	struct served_devices devices;
 	struct control_sessions control_sessions; /* not counted as clients */

@@ -1,16 +1,14 @@
 /* rdmacm event channel and events: see verbs/cm.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
-#include "host/readiness.h"
 #include "protocol/hello.h"
 #include "protocol/mode.h"
 #include "protocol/secret.h"
+#include "verbs/bootstrap.h"
 #include "verbs/cm.h"
 
 /* A reply that was not confirmed within this time was lost, in milliseconds. */
@@ -56,11 +54,15 @@ void failure_from_event(
 	struct failure *failure, const struct rdma_cm_event *event, enum phase phase)
 {
 	const struct rdma_conn_param *reply = &event->param.conn;
+	const struct failure *known =
+		event->id ? bootstrap_of(event->id)->failure(event->id) : NULL;
 	const char *name = rdma_event_str(event->event);
 	struct hello theirs;
 
-	if (event->event == RDMA_CM_EVENT_REJECTED && reply->private_data &&
-		hello_decode(&theirs, reply->private_data, reply->private_data_len) == 0)
+	if (known)
+		*failure = *known;
+	else if (event->event == RDMA_CM_EVENT_REJECTED && reply->private_data &&
+		 hello_decode(&theirs, reply->private_data, reply->private_data_len) == 0)
 		refusal(failure, &theirs);
 	else if (event->event == RDMA_CM_EVENT_REJECTED && event->status > 0)
 		failure_set(failure, FAILURE_REJECTED, phase, event->status, name, "");
@@ -88,63 +90,17 @@ bool failure_reply_lost(struct failure *failure, int64_t waited)
 
 int id_accept(struct rdma_cm_id *id, struct rdma_conn_param *parameters, struct failure *failure)
 {
-	if (rdma_accept(id, parameters) == 0)
-		return 0;
-	if (errno == EINVAL)
-		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, errno, "rdma_accept",
-			"the client gave up before the server accepted the connection");
-	return failure_errno(failure, PHASE_CONNECT, "rdma_accept", errno);
-}
-
-int channel_create(struct rdma_event_channel **result)
-{
-	struct rdma_event_channel *channel = rdma_create_event_channel();
-	int error;
-
-	if (!channel)
-		return -errno;
-	if (fcntl(channel->fd, F_SETFL, O_NONBLOCK)) {
-		error = -errno;
-		rdma_destroy_event_channel(channel);
-		return error;
-	}
-	*result = channel;
-	return 0;
-}
-
-struct rdma_event_channel *channel_open(struct failure *failure)
-{
-	struct rdma_event_channel *channel = NULL;
-	char evidence[sizeof(failure->evidence)];
-	enum readiness lacking;
-	int error = -channel_create(&channel);
+	const struct bootstrap *bootstrap = bootstrap_of(id);
+	int error = bootstrap->accept(id, parameters) ? errno : 0;
 
 	if (!error)
-		return channel;
-	/* With no free descriptor, neither the library nor this function would find any devices. */
-	if (fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0) < 0 && errno == EMFILE)
-		error = EMFILE;
-	lacking = readiness_of_host("", evidence, sizeof(evidence));
-	if (lacking != HOST_READY && error != EMFILE)
-		failure_set(failure, FAILURE_HOST, PHASE_OPEN, (int)lacking,
-			"rdma_create_event_channel", "%s", evidence);
-	else
-		failure_errno(failure, PHASE_OPEN, "rdma_create_event_channel", error);
-	return NULL;
-}
-
-int channel_take(struct rdma_event_channel *channel, struct event_copy *copy)
-{
-	struct rdma_conn_param *parameters = &copy->event.param.conn;
-	struct rdma_cm_event *event;
-
-	if (rdma_get_cm_event(channel, &event))
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	copy->event = *event;
-	if (parameters->private_data) {
-		memcpy(copy->private_data, parameters->private_data, parameters->private_data_len);
-		parameters->private_data = copy->private_data;
+		return 0;
+	if (bootstrap->failure(id)) {
+		*failure = *bootstrap->failure(id);
+		return -1;
 	}
-	rdma_ack_cm_event(event);
-	return 1;
+	if (error == EINVAL)
+		return failure_set(failure, FAILURE_GONE, PHASE_CONNECT, error, "rdma_accept",
+			"the client gave up before the server accepted the connection");
+	return failure_errno(failure, PHASE_CONNECT, "rdma_accept", error);
 }

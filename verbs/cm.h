@@ -1,6 +1,7 @@
 /*
- * The librdmacm connection manager: its event channel, events and the failures they report. Nothing
- * here blocks: the caller polls the channel's descriptor.
+ * Event channels, the events of connections and the failures they report, in the terms of
+ * librdmacm. Connections without rdmacm report the same events: verbs/bootstrap.h. Nothing here
+ * blocks: the caller polls the channel's descriptor.
  */
 #ifndef VERBS_CM_H
 #define VERBS_CM_H
@@ -24,14 +25,18 @@
 #define TRANSPORT_RETRIES     7
 #define TRANSPORT_RNR_RETRIES 7
 
-/* Creates a non-blocking event channel. Returns 0 or -errno. rdma_create_event_channel(3). */
-int channel_create(struct rdma_event_channel **channel);
+/* Whose events a channel takes, as bits. */
+#define CHANNEL_RDMACM 1U
+#define CHANNEL_TCP    2U
 
-/*
- * Creates the program's first event channel, or records why this host cannot create one.
- * rdma_create_event_channel(3).
- */
-struct rdma_event_channel *channel_open(struct failure *failure);
+struct tcp_channel;
+
+/* Where the events of connections arrive. */
+struct cm_channel {
+	int fd;                            /* readable if an event may be pending */
+	struct rdma_event_channel *rdmacm; /* librdmacm's; NULL: none */
+	struct tcp_channel *tcp;           /* of connections without rdmacm; NULL: none */
+};
 
 /*
  * Requests this DSCP for the packets of an id that has resolved no route yet, or of a listener; -1:
@@ -53,13 +58,6 @@ struct event_copy {
 	struct rdma_cm_event event;
 	uint8_t private_data[UINT8_MAX];
 };
-
-/*
- * Copies and acknowledges the next event, so that its handler can destroy the id; destroying it
- * blocks until all its events are acknowledged. Returns 1, 0 if no event is pending, or -errno if
- * the channel is broken. Call only from the thread that owns the channel. rdma_get_cm_event(3).
- */
-int channel_take(struct rdma_event_channel *channel, struct event_copy *copy);
 
 /*
  * Records the failure reported by an rdmacm event: a positive REJECTED status is an InfiniBand

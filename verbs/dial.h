@@ -15,7 +15,9 @@
 #define VERBS_DIAL_H
 
 #include "base/output.h"
+#include "verbs/bootstrap.h"
 #include "verbs/cm.h"
+#include "verbs/path-choice.h"
 #include "verbs/server-addresses.h"
 
 struct dial {
@@ -28,22 +30,24 @@ struct dial {
 	int64_t timeout;     /* of the option that set the deadline, in milliseconds; 0: none */
 	int stop_fd;         /* -1: none */
 	int dscp;            /* id_set_dscp() */
-	bool watches;        /* for the reply, from the start: verbs/reply-watch.h */
+	const struct path_settings *path; /* to connect by TCP; NULL: by rdmacm */
+	bool watches;                     /* for the reply, from the start: verbs/reply-watch.h */
 
 	/*
 	 * Creates the connection's objects on the id, posts the receives, and sets the parameters
 	 * of rdma_connect(). Returns 0, or -1 with the failure recorded.
 	 */
-	int (*prepare)(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+	int (*prepare)(void *user, struct cm_channel *channel, struct rdma_cm_id *id,
 		struct rdma_conn_param *parameters, struct failure *failure);
 	/* Called if the attempt failed: frees prepare()'s objects, the id and the channel. */
 	void (*discard)(void *user, const struct failure *reason);
 	void *user;
 
+	const struct bootstrap *bootstrap;
 	struct failure failure;
 	struct failure refused;         /* the last refusal by a full server */
 	const struct sockaddr *address; /* the server address of this attempt */
-	struct rdma_event_channel *channel;
+	struct cm_channel *channel;
 	struct rdma_cm_id *id;
 };
 
@@ -58,8 +62,8 @@ int dial_address(struct dial *dial, struct event_copy *reply);
 
 /*
  * The two halves of an attempt. The first resolves the address, within this many milliseconds and
- * from source (NULL: any), and then the route: rdma_resolve_addr(3), rdma_resolve_route(3). The
- * second prepares and connects.
+ * from source (NULL: any), and then the route, as the bootstrap does. The second prepares and
+ * connects.
  */
 int dial_resolve(struct dial *dial, const struct sockaddr *address, const struct sockaddr *source,
 	int milliseconds);

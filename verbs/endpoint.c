@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 
 #include "host/memory-budget.h"
+#include "verbs/bootstrap.h"
 #include "verbs/cm.h"
 #include "verbs/device-events.h"
 #include "verbs/endpoint.h"
@@ -100,17 +101,19 @@ static int create_with_most(
 		uint32_t middle = pair->size.inline_max;
 
 		*attributes = queue_pair_attributes(endpoint, &pair->size);
-		if (rdma_create_qp(endpoint->id, endpoint->pd, attributes)) {
+		if (bootstrap_of(endpoint->id)
+				->create_queue_pair(endpoint->id, endpoint->pd, attributes)) {
 			rejected = middle;
 		} else {
 			accepted = middle;
-			rdma_destroy_qp(endpoint->id);
+			bootstrap_of(endpoint->id)->destroy_queue_pair(endpoint->id);
 		}
 		pair->size.inline_max = (accepted + rejected) / 2;
 	}
 	pair->size.inline_max = accepted;
 	*attributes = queue_pair_attributes(endpoint, &pair->size);
-	return rdma_create_qp(endpoint->id, endpoint->pd, attributes);
+	return bootstrap_of(endpoint->id)
+		->create_queue_pair(endpoint->id, endpoint->pd, attributes);
 }
 
 /* Devices reject requests for too much inline data: halve the size until one is accepted. */
@@ -127,7 +130,8 @@ static int create_first(
 		return create_failed(endpoint, size, errno, failure);
 	for (; !size->inline_exact; pair->size.inline_max /= 2) {
 		attributes = queue_pair_attributes(endpoint, &pair->size);
-		if (rdma_create_qp(endpoint->id, endpoint->pd, &attributes) == 0)
+		if (bootstrap_of(endpoint->id)
+				->create_queue_pair(endpoint->id, endpoint->pd, &attributes) == 0)
 			break;
 		if (pair->size.inline_max == 0)
 			return create_failed(endpoint, size, errno, failure);
@@ -163,10 +167,6 @@ static bool flushes_unsent(const struct device_traits *traits)
 int endpoint_open(struct endpoint *endpoint, struct rdma_cm_id *id, struct device *device,
 	const struct queue_size *size, unsigned int pairs, struct failure *failure)
 {
-	uint8_t timeout = TRANSPORT_ACK_TIMEOUT;
-
-	/* Older kernels and other transports lack this option; their default applies. */
-	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout));
 	*endpoint = (struct endpoint){
 		.id = id,
 		.pair_count = 1,
@@ -217,7 +217,7 @@ static int make_address(
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
 	int mask;
 
-	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask))
+	if (bootstrap_of(endpoint->id)->attributes(endpoint->id, &attributes, &mask))
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "rdma_init_qp_attr", errno);
 	if (!attributes.ah_attr.is_global) {
 		attributes.ah_attr.is_global = 1;
@@ -242,7 +242,7 @@ static int advance_queue_pair(const struct endpoint *endpoint, struct queue_pair
 	struct ibv_qp_attr attributes = {.qp_state = to};
 	int error, mask;
 
-	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask))
+	if (bootstrap_of(endpoint->id)->attributes(endpoint->id, &attributes, &mask))
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "rdma_init_qp_attr", errno);
 	attributes.dest_qp_num = number_of_peer;
 	attributes.rq_psn = number_of_peer & 0xffffff;
@@ -314,8 +314,8 @@ bool endpoint_global_route(const struct endpoint *endpoint, struct ibv_global_ro
 	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR};
 	int mask = 0;
 
-	if (rdma_init_qp_attr(endpoint->id, &attributes, &mask) || !(mask & IBV_QP_AV) ||
-		!attributes.ah_attr.is_global)
+	if (bootstrap_of(endpoint->id)->attributes(endpoint->id, &attributes, &mask) ||
+		!(mask & IBV_QP_AV) || !attributes.ah_attr.is_global)
 		return false;
 	*route = attributes.ah_attr.grh;
 	return true;
@@ -659,7 +659,7 @@ void endpoint_close_queues(struct endpoint *endpoint)
 				ibv_destroy_ah(endpoint->pairs[i].address);
 		}
 	if (endpoint->pairs && endpoint->pairs[0].qp)
-		rdma_destroy_qp(endpoint->id);
+		bootstrap_of(endpoint->id)->destroy_queue_pair(endpoint->id);
 	for (unsigned int i = 0; endpoint->pairs && i < endpoint->pair_count; i++)
 		free(endpoint->pairs[i].held);
 	if (endpoint->cq)

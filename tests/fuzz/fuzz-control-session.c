@@ -84,7 +84,7 @@ const char *__wrap_client_log_failure(struct client_log *log, const struct failu
 
 /* The connection. */
 
-void control_init(struct control *control, struct rdma_event_channel *events, struct rdma_cm_id *id,
+void control_init(struct control *control, struct cm_channel *events, struct rdma_cm_id *id,
 	const struct sockaddr *peer, const struct secret *secret, enum secret_role role)
 {
 	fuzz_check(peer && role == SECRET_SERVER);

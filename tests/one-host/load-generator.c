@@ -19,6 +19,7 @@
 #include "base/explain.h"
 #include "cli/options.h"
 #include "rdma-common.h"
+#include "verbs/channel.h"
 
 #define RESOLVE_MS 20000
 #define BUFFER     65536
@@ -31,7 +32,7 @@ struct load {
 	struct output output;
 	struct exchange_settings settings;
 	struct wakeup_queue wakeups;
-	struct rdma_event_channel *channel;
+	struct cm_channel *channel;
 	struct addrinfo *server;
 	struct device *device;
 	struct rdma_cm_id *anchor; /* keeps the device open between clients */
@@ -50,7 +51,7 @@ static void start_bee(struct load *load)
 
 	load->to_start--;
 	load->running++;
-	if (!bee || rdma_create_id(load->channel, &id, bee, RDMA_PS_TCP) ||
+	if (!bee || rdma_create_id(load->channel->rdmacm, &id, bee, RDMA_PS_TCP) ||
 		rdma_resolve_addr(id, NULL, load->server->ai_addr, RESOLVE_MS)) {
 		fprintf(stderr, "load-generator: cannot start: %s\n", strerror(errno));
 		exit(EXIT_FAILURE);
@@ -179,7 +180,7 @@ static void bind_id(struct load *load)
 
 	memcpy(&address, load->server->ai_addr, load->server->ai_addrlen);
 	((struct sockaddr_in *)&address)->sin_port = 0;
-	if (rdma_create_id(load->channel, &load->anchor, NULL, RDMA_PS_TCP) == 0)
+	if (rdma_create_id(load->channel->rdmacm, &load->anchor, NULL, RDMA_PS_TCP) == 0)
 		rdma_bind_addr(load->anchor, (struct sockaddr *)&address);
 }
 
@@ -233,7 +234,7 @@ int main(int argc, char *argv[])
 		.timeout = SILENCE_MS,
 		.active = true,
 	};
-	load.channel = channel_open(&failure);
+	load.channel = channel_open(CHANNEL_RDMACM, &failure);
 	if (!load.mode || !load.channel || wakeup_queue_open(&load.wakeups) ||
 		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, 5000, &load.server)) {
 		fprintf(stderr, "load-generator: cannot start\n");
@@ -245,7 +246,7 @@ int main(int argc, char *argv[])
 	device_stop(load.device);
 	if (load.anchor)
 		rdma_destroy_id(load.anchor);
-	rdma_destroy_event_channel(load.channel);
+	channel_destroy(load.channel);
 	freeaddrinfo(load.server);
 	wakeup_queue_close(&load.wakeups);
 	secret_free(secret);

@@ -77,6 +77,8 @@ static const struct listed {
 	{"BC", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},
 	{"BL", "      --warm-up SECONDS "},
+	{"S", "      --bootstrap rdmacm|tcp|both "},
+	{"XBLD", "      --bootstrap rdmacm|tcp "},
 	{"D", "      --interval SECONDS "},
 	{"D", "      --watch "},
 };

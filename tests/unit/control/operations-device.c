@@ -9,6 +9,7 @@
 
 #include "control/client.h"
 #include "tests/unit/control/operations-device.h"
+#include "verbs/channel.h"
 #include "verbs/cm.h"
 
 #define QUEUE     64
@@ -713,7 +714,8 @@ int deadline_left(deadline_t deadline)
 #define LINK_PORT 4711
 
 struct fake_channel {
-	struct rdma_event_channel channel;
+	struct cm_channel channel;
+	struct rdma_event_channel rdmacm;
 	struct event_copy events[QUEUE];
 	unsigned int added, taken;
 };
@@ -727,7 +729,9 @@ static struct fake_id *listener;
 
 static void add_event(struct rdma_cm_id *id, enum rdma_cm_event_type type, const void *data)
 {
-	struct fake_channel *channel = (struct fake_channel *)id->channel;
+	struct fake_channel *channel =
+		(struct fake_channel *)((char *)id->channel -
+					offsetof(struct fake_channel, rdmacm));
 	struct event_copy *copy = &channel->events[channel->added++ % QUEUE];
 
 	*copy = (struct event_copy){.event = {.id = id, .event = type}};
@@ -737,18 +741,20 @@ static void add_event(struct rdma_cm_id *id, enum rdma_cm_event_type type, const
 	copy->event.param.conn.private_data_len = 8;
 }
 
-int channel_create(struct rdma_event_channel **channel)
+int channel_create(unsigned int kinds, struct cm_channel **channel)
 {
 	struct fake_channel *fake = calloc(1, sizeof(*fake));
 
+	assert_int_equal(kinds, CHANNEL_RDMACM);
 	if (!fake)
 		return -ENOMEM;
+	fake->channel.rdmacm = &fake->rdmacm;
 	*channel = &fake->channel;
 	operations_device.resources++;
 	return 0;
 }
 
-int channel_take(struct rdma_event_channel *channel, struct event_copy *copy)
+int channel_take(struct cm_channel *channel, struct event_copy *copy)
 {
 	struct fake_channel *fake = (struct fake_channel *)channel;
 
@@ -760,7 +766,7 @@ int channel_take(struct rdma_event_channel *channel, struct event_copy *copy)
 	return 1;
 }
 
-void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+void channel_destroy(struct cm_channel *channel)
 {
 	free(channel);
 	operations_device.resources--;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/control.h"
+#include "host/device-address.h"
 #include "host/inventory.h"
 #include "tests/unit/common/personality.h"
 #include "tests/unit/unit.h"
@@ -61,6 +62,13 @@ const struct inventory_interface *inventory_interface(
 {
 	(void)its_port, (void)name;
 	return NULL;
+}
+
+enum readiness device_address_find(
+	const char *root, const char *device, int family, struct sockaddr_storage *address)
+{
+	(void)root, (void)device, (void)family, (void)address;
+	return HOST_NO_DEVICE_ADDRESS;
 }
 
 /* The address vector of a connection over RoCE. */

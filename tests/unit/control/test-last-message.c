@@ -12,6 +12,7 @@
 #include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/verbs/fake-verbs.h"
+#include "verbs/channel.h"
 
 #define TIMEOUT_MS 60000
 
@@ -19,7 +20,8 @@ static const struct control_request request = {.kind = HELLO_DIAGNOSIS, .stop_fd
 
 /* A client of a server with a secret, and what its event channel returns. */
 static struct {
-	struct rdma_event_channel channel;
+	struct rdma_event_channel library;
+	struct cm_channel *channel;
 	struct secret *secret;
 	struct control control;
 	enum rdma_cm_event_type event;
@@ -81,6 +83,11 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	return 0;
 }
 
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	return &client.library;
+}
+
 void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
 	close(channel->fd);
@@ -94,7 +101,8 @@ static void start(void)
 
 	fake_start(IBV_TRANSPORT_IB);
 	client.secret = make_secret('a');
-	client.channel.fd = eventfd(0, EFD_NONBLOCK);
+	client.library.fd = eventfd(0, EFD_NONBLOCK);
+	assert_int_equal(channel_create(CHANNEL_RDMACM, &client.channel), 0);
 	client.event = RDMA_CM_EVENT_DISCONNECTED;
 	client.arrives = 0;
 	client.reason = NULL;
@@ -104,8 +112,8 @@ static void start(void)
 		.depth = 1,
 		.secret = client.secret,
 		.stop_fd = -1};
-	assert_int_equal(control_client_prepare(&client.control, &client.channel, fake_id(),
-				 &parameters, &failure),
+	assert_int_equal(control_client_prepare(
+				 &client.control, client.channel, fake_id(), &parameters, &failure),
 		0);
 	client.control.request = &request;
 }
@@ -143,7 +151,7 @@ static void a_disconnect_does_not_hide_the_refusal(void **state)
 	(void)state;
 	start();
 	client.arrives = 1;
-	eventfd_write(client.channel.fd, 1);
+	eventfd_write(client.library.fd, 1);
 	assert_int_equal(admit(), -1);
 	assert_true(client.control.disconnected);
 	expect_failure(FAILURE_REFUSED, REFUSAL_SECRET);
@@ -155,7 +163,7 @@ static void a_mere_disconnect_is_reported(void **state)
 {
 	(void)state;
 	start();
-	eventfd_write(client.channel.fd, 1);
+	eventfd_write(client.library.fd, 1);
 	assert_int_equal(admit(), -1);
 	expect_failure(FAILURE_GONE, CODE_DIAGNOSIS);
 	stop();
@@ -198,7 +206,7 @@ static void the_failure_follows_the_last_message(void **state)
 	(void)state;
 	start();
 	client.arrives = 2;
-	eventfd_write(client.channel.fd, 1);
+	eventfd_write(client.library.fd, 1);
 	for (uint32_t i = 1; i <= 2; i++) {
 		assert_int_equal(
 			control_receive_message(&client.control, &reply, deadline_in(TIMEOUT_MS)),
@@ -220,7 +228,7 @@ static void a_rejected_send_does_not_hide_the_refusal(void **state)
 	(void)state;
 	start();
 	client.arrives = 1;
-	eventfd_write(client.channel.fd, 1);
+	eventfd_write(client.library.fd, 1);
 	fake_fail("ibv_post_send", 0, ENOTCONN);
 	assert_int_equal(
 		control_send_message(&client.control, &command, deadline_in(TIMEOUT_MS)), 0);
@@ -266,7 +274,7 @@ static void the_reason_precedes_the_disconnect(void **state)
 	for (unsigned int i = 0; i < 5; i++) {
 		start();
 		client.reason = "because";
-		eventfd_write(client.channel.fd, 1);
+		eventfd_write(client.library.fd, 1);
 		if (i == 0)
 			assert_int_equal(control_check(&client.control), -1);
 		if (i == 1)
@@ -344,7 +352,7 @@ static void an_event_explains_a_flush(void **state)
 	start();
 	assert_int_equal(control_send_message(&client.control, &proof, deadline_in(TIMEOUT_MS)), 0);
 	fake_complete(client.control.id, IBV_WC_WR_FLUSH_ERR);
-	eventfd_write(client.channel.fd, 1);
+	eventfd_write(client.library.fd, 1);
 	assert_int_equal(
 		control_receive_message(&client.control, &reply, deadline_in(TIMEOUT_MS)), -1);
 	expect_failure(FAILURE_GONE, CODE_DIAGNOSIS);
@@ -367,7 +375,7 @@ static void the_last_sender_waits_for_the_disconnect(void **state)
 	client.arrives = 1;
 	arrive(9, COMMAND_DONE);
 	client.acknowledges = true;
-	eventfd_write(client.channel.fd, 1);
+	eventfd_write(client.library.fd, 1);
 	control_send_last(&client.control, &last);
 	assert_false(client.acknowledges);
 	assert_true(client.control.disconnected);
@@ -418,7 +426,7 @@ static void a_disconnect_after_silence_names_the_loss(void **state)
 		}
 		if (cases[i].acknowledged)
 			fake_complete(client.control.id, IBV_WC_SUCCESS);
-		eventfd_write(client.channel.fd, 1);
+		eventfd_write(client.library.fd, 1);
 		assert_int_equal(control_check(&client.control), -1);
 		expect_failure(FAILURE_GONE, cases[i].code);
 		stop();

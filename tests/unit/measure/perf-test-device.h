@@ -117,7 +117,8 @@ void perf_test_device_raise(enum ibv_event_type type);
  * The connection manager (perf-test-manager.c). Creates an id in the state after route resolution,
  * which uses the channel, if any.
  */
-struct rdma_cm_id *perf_test_manager_id(struct rdma_event_channel *channel);
+struct cm_channel *perf_test_manager_channel(void);
+struct rdma_cm_id *perf_test_manager_id(struct cm_channel *channel);
 
 /* Returns the request that the server receives after the client has called rdma_connect(). */
 struct rdma_cm_event perf_test_manager_request(struct rdma_cm_id *client);

@@ -19,7 +19,7 @@ static void start_end(struct perf_test_end *end, bool server, uint32_t count, ui
 	bool shares, enum test_transport transport)
 {
 	static const struct sockaddr_in peer = {.sin_family = AF_INET};
-	struct rdma_event_channel *events = rdma_create_event_channel();
+	struct cm_channel *events = perf_test_manager_channel();
 	struct rdma_cm_id *id = perf_test_manager_id(events);
 
 	control_init(&end->control, events, id, (const struct sockaddr *)&peer, NULL,

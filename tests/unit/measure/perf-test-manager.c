@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/unit/measure/perf-test-device.h"
+#include "verbs/channel.h"
 
 /* Time limit for the server's reply, in seconds. */
 #define REPLY_S 60
@@ -78,7 +79,15 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	return 0;
 }
 
-struct rdma_cm_id *perf_test_manager_id(struct rdma_event_channel *channel)
+struct cm_channel *perf_test_manager_channel(void)
+{
+	struct cm_channel *channel;
+
+	assert_int_equal(channel_create(CHANNEL_RDMACM, &channel), 0);
+	return channel;
+}
+
+struct rdma_cm_id *perf_test_manager_id(struct cm_channel *channel)
 {
 	struct fixture_id *id = calloc(1, sizeof(*id));
 
@@ -88,7 +97,7 @@ struct rdma_cm_id *perf_test_manager_id(struct rdma_event_channel *channel)
 	id->id.route.addr.dst_sin.sin_family = AF_INET;
 	sem_init(&id->replied, 0, 0);
 	if (channel)
-		rdma_migrate_id(&id->id, channel);
+		rdma_migrate_id(&id->id, channel->rdmacm);
 	return &id->id;
 }
 

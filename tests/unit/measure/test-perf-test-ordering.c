@@ -25,7 +25,7 @@ static void assert_ordering(const struct control *control, bool relaxed)
 
 static void check(const struct control_request *request, bool relaxed)
 {
-	struct rdma_event_channel *events = rdma_create_event_channel();
+	struct cm_channel *events = perf_test_manager_channel();
 	struct rdma_cm_id *id = perf_test_manager_id(events);
 	struct control control = {.request = request};
 	struct rdma_conn_param parameters;

@@ -16,6 +16,7 @@
 #include "tests/unit/common/secret-fixture.h"
 #include "tests/unit/measure/perf-test-device.h"
 #include "tests/unit/verbs/locality-fixture.h"
+#include "verbs/channel.h"
 
 #define TIMEOUT_MS  60000
 #define READS       255 /* as measure/threads.c asks for */
@@ -69,11 +70,11 @@ static deadline_t soon(void)
 
 static void connect_client(struct ends *ends)
 {
-	struct rdma_event_channel *events;
+	struct cm_channel *events;
 	struct rdma_conn_param parameters;
 	struct failure failure = {0};
 
-	assert_int_equal(channel_create(&events), 0);
+	assert_int_equal(channel_create(CHANNEL_RDMACM, &events), 0);
 	ends->client->request = &ends->request;
 	assert_int_equal(control_client_prepare(ends->client, events, perf_test_manager_id(events),
 				 &parameters, &failure),

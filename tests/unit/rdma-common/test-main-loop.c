@@ -92,7 +92,8 @@ static void take_failure(void *user, const struct failure *failure)
 }
 
 struct fixture {
-	struct rdma_event_channel channel;
+	struct rdma_event_channel library;
+	struct cm_channel channel;
 	struct wakeup_queue wakeups;
 	int signals[2]; /* a pipe in place of a signalfd */
 	struct main_loop loop;
@@ -107,7 +108,9 @@ static void start(struct fixture *fixture)
 	assert_int_equal(wakeup_queue_open(&fixture->wakeups), 0);
 	assert_int_equal(pipe(fixture->signals), 0);
 	/* Always readable, usually with no event to get: the loop must not block on it. */
-	fixture->channel.fd = eventfd(1, EFD_CLOEXEC);
+	fixture->library.fd = eventfd(1, EFD_CLOEXEC);
+	fixture->channel =
+		(struct cm_channel){.fd = fixture->library.fd, .rdmacm = &fixture->library};
 	fixture->loop = (struct main_loop){
 		.channel = &fixture->channel,
 		.wakeups = &fixture->wakeups,

@@ -118,10 +118,13 @@ static void listen_on_port(uint16_t port)
 	const struct options options = {.port = port, .timeout = 1000, .dscp = -1};
 	struct listen_addresses addresses;
 	struct listeners listeners = {0};
+	const struct output output = {0};
+	struct cm_channel channel = {0};
 	struct failure failure = {0};
 
 	assert_int_equal(listen_find_addresses(&options, &addresses, &failure), 0);
-	assert_int_equal(listen_start(&options, &addresses, NULL, &listeners, &failure), 0);
+	assert_int_equal(
+		listen_start(&options, &output, &addresses, &channel, &listeners, &failure), 0);
 	assert_int_equal(listeners_port(&listeners), port ? port : ANY_PORT);
 	assert_int_equal(accepting(AF_INET, listeners_port(&listeners)), 1);
 	assert_int_equal(accepting(AF_INET6, listeners_port(&listeners)), 1);

@@ -7,7 +7,7 @@
 #include "protocol/hello.h"
 #include "protocol/mode.h"
 #include "tests/unit/unit.h"
-#include "verbs/cm.h"
+#include "verbs/channel.h"
 
 /* REJECTED carries a positive InfiniBand reason. All other events, and REJECTED on iWARP, carry
  * -errno. */
@@ -150,7 +150,8 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 
 static void a_taken_event_outlives_its_acknowledgement(void **state)
 {
-	struct rdma_event_channel channel = {.fd = -1};
+	struct rdma_event_channel library = {.fd = -1};
+	struct cm_channel channel = {.fd = -1, .rdmacm = &library};
 	struct event_copy copy;
 
 	(void)state;
@@ -188,7 +189,7 @@ static void a_taken_event_outlives_its_acknowledgement(void **state)
 static void opening_a_channel_fails_with_a_reason(void **state)
 {
 	struct failure failure = {0};
-	struct rdma_event_channel *channel = channel_open(&failure);
+	struct cm_channel *channel = channel_open(CHANNEL_RDMACM, &failure);
 
 	(void)state;
 	if (!channel) {
@@ -198,7 +199,7 @@ static void opening_a_channel_fails_with_a_reason(void **state)
 		return;
 	}
 	assert_false(failure_is_set(&failure));
-	rdma_destroy_event_channel(channel);
+	channel_destroy(channel);
 }
 
 /* A server whose client does not confirm the connection: rdmacm's timeouts of either side. */

@@ -15,6 +15,7 @@
 #include "host/readiness.h"
 #include "protocol/hello.h"
 #include "tests/unit/unit.h"
+#include "verbs/channel.h"
 #include "verbs/device.h"
 #include "verbs/dial.h"
 #include "verbs/reply-watch.h"
@@ -361,10 +362,10 @@ int poll(struct pollfd *waiting, nfds_t count, int milliseconds)
 
 /* The user of the dial: its callbacks and the connection that they own. */
 
-static struct rdma_event_channel *user_channel;
+static struct cm_channel *user_channel;
 static struct rdma_cm_id *user_id;
 
-static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_cm_id *id,
+static int prepare(void *user, struct cm_channel *channel, struct rdma_cm_id *id,
 	struct rdma_conn_param *parameters, struct failure *failure)
 {
 	assert_ptr_equal(user, &network);
@@ -380,7 +381,7 @@ static int prepare(void *user, struct rdma_event_channel *channel, struct rdma_c
 static void free_connection(void)
 {
 	rdma_destroy_id(user_id);
-	rdma_destroy_event_channel(user_channel);
+	channel_destroy(user_channel);
 }
 
 static void discard(void *user, const struct failure *reason)

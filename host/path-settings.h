@@ -1,0 +1,17 @@
+/* What the user determines of the path of a connection without rdmacm: verbs/path-choice.h. */
+#ifndef HOST_PATH_SETTINGS_H
+#define HOST_PATH_SETTINGS_H
+
+#include <stdint.h>
+
+struct path_settings {
+	const char *device;     /* NULL: any */
+	uint32_t port;          /* of the device, from 1; 0: any */
+	int gid_index;          /* -1: any */
+	uint32_t pkey_index;    /* in the partition table */
+	uint32_t service_level; /* of InfiniBand; on Ethernet, the priority in a VLAN tag */
+	uint8_t traffic_class;  /* of packets with a GID */
+	uint32_t mtu;           /* largest path MTU in bytes; 0: that of the ports */
+};
+
+#endif

@@ -1,0 +1,653 @@
+/*
+ * Sockets, frames and events of connections without rdmacm: see verbs/tcp-bootstrap.h. A frame is
+ * sent only when the peer waits for it, so the socket always has room for it, and a peer that sends
+ * more than one at a time violates the protocol.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "verbs/bootstrap.h"
+#include "verbs/opened-devices.h"
+#include "verbs/tcp-id.h"
+
+/* Sockets that one call looks at. */
+#define LOOKS 16
+
+/* Connections that the kernel may complete before they are accepted. */
+#define BACKLOG 1024
+
+/* A host that has gone is noticed after the first number of seconds plus four times the second. */
+#define KEEPALIVE_IDLE  10
+#define KEEPALIVE_PROBE 5
+#define KEEPALIVE_COUNT 4
+
+struct tcp_channel {
+	int epoll;
+	struct tcp_id_queue half_open; /* the oldest first */
+	unsigned int half_open_count;
+};
+
+/* Channels and ids. */
+
+int tcp_channel_create(struct tcp_channel **result)
+{
+	struct tcp_channel *channel = calloc(1, sizeof(*channel));
+	int error;
+
+	if (!channel)
+		return -ENOMEM;
+	TAILQ_INIT(&channel->half_open);
+	channel->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (channel->epoll < 0) {
+		error = -errno;
+		free(channel);
+		return error;
+	}
+	*result = channel;
+	return 0;
+}
+
+int tcp_channel_fd(const struct tcp_channel *channel)
+{
+	return channel->epoll;
+}
+
+/* Waits for these events of the id's socket; 0: for none. Returns 0, or -1 with errno set. */
+static int watch(struct tcp_id *tcp, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = tcp};
+
+	if (events == 0) {
+		epoll_ctl(tcp->channel->epoll, EPOLL_CTL_DEL, tcp->fd, NULL);
+		return 0;
+	}
+	if (epoll_ctl(tcp->channel->epoll, EPOLL_CTL_MOD, tcp->fd, &event) == 0)
+		return 0;
+	return errno == ENOENT ? epoll_ctl(tcp->channel->epoll, EPOLL_CTL_ADD, tcp->fd, &event)
+			       : -1;
+}
+
+static bool is_half_open(const struct tcp_id *tcp)
+{
+	return tcp->state == TCP_AWAITS_OFFER || tcp->state == TCP_AWAITS_REQUEST;
+}
+
+static void leave_half_open(struct tcp_id *tcp)
+{
+	TAILQ_REMOVE(&tcp->channel->half_open, tcp, next);
+	tcp->channel->half_open_count--;
+}
+
+static void destroy(struct rdma_cm_id *id)
+{
+	struct tcp_id *tcp = tcp_id_of(id);
+
+	if (is_half_open(tcp))
+		leave_half_open(tcp);
+	close(tcp->fd); /* which ends the epoll instance's interest */
+	free(tcp);
+}
+
+void tcp_channel_destroy(struct tcp_channel *channel)
+{
+	while (!TAILQ_EMPTY(&channel->half_open))
+		destroy(&TAILQ_FIRST(&channel->half_open)->id);
+	close(channel->epoll);
+	free(channel);
+}
+
+/* Takes over the socket. Returns NULL with errno set, and the socket closed. */
+static struct tcp_id *make_id(struct tcp_channel *channel, int fd,
+	const struct path_settings *settings, const struct output *output, enum tcp_state state)
+{
+	struct tcp_id *tcp = calloc(1, sizeof(*tcp));
+
+	if (!tcp) {
+		close(fd);
+		errno = ENOMEM;
+		return NULL;
+	}
+	tcp->id.ps = OWN_PORT_SPACE;
+	tcp->shared.bootstrap = &bootstrap_tcp;
+	tcp->fd = fd;
+	tcp->channel = channel;
+	tcp->settings = settings;
+	tcp->output = output;
+	tcp->state = state;
+	return tcp;
+}
+
+/* The addresses of both ends of the TCP connection, which name the peer in messages. */
+static void take_addresses(struct tcp_id *tcp)
+{
+	struct rdma_addr *pair = &tcp->id.route.addr;
+	socklen_t size = sizeof(pair->src_storage);
+
+	getsockname(tcp->fd, &pair->src_addr, &size);
+	size = sizeof(pair->dst_storage);
+	getpeername(tcp->fd, &pair->dst_addr, &size);
+}
+
+static void set_options(int fd)
+{
+	static const int yes = 1, idle = KEEPALIVE_IDLE, probe = KEEPALIVE_PROBE,
+			 count = KEEPALIVE_COUNT;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof(probe));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
+static int open_socket(int family)
+{
+	return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+/* Closes the socket. Returns the negative errno of what failed before. */
+static int give_up(int fd)
+{
+	int error = -errno;
+
+	close(fd);
+	return error;
+}
+
+int tcp_listen(struct tcp_channel *channel, const struct sockaddr *address,
+	const struct path_settings *settings, const struct output *output,
+	struct rdma_cm_id **listener)
+{
+	static const int yes = 1;
+	struct tcp_id *tcp;
+	int fd = open_socket(address->sa_family);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (address->sa_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
+	if (bind(fd, address, address_length(address)) || listen(fd, BACKLOG))
+		return give_up(fd);
+	tcp = make_id(channel, fd, settings, output, TCP_LISTENS);
+	if (!tcp)
+		return -ENOMEM;
+	take_addresses(tcp);
+	if (watch(tcp, EPOLLIN)) {
+		int error = -errno;
+
+		destroy(&tcp->id);
+		return error;
+	}
+	*listener = &tcp->id;
+	return 0;
+}
+
+int tcp_start(struct tcp_channel *channel, const struct sockaddr *address,
+	const struct sockaddr *source, const struct path_settings *settings,
+	const struct output *output, struct rdma_cm_id **id)
+{
+	struct tcp_id *tcp;
+	int fd = open_socket(address->sa_family), error;
+
+	if (fd < 0)
+		return -errno;
+	set_options(fd);
+	if ((source && bind(fd, source, address_length(source))) ||
+		(connect(fd, address, address_length(address)) && errno != EINPROGRESS))
+		return give_up(fd);
+	tcp = make_id(channel, fd, settings, output, TCP_CONNECTING);
+	if (!tcp)
+		return -ENOMEM;
+	memcpy(&tcp->id.route.addr.dst_storage, address, address_length(address));
+	if (watch(tcp, EPOLLOUT)) {
+		error = -errno;
+		destroy(&tcp->id);
+		return error;
+	}
+	*id = &tcp->id;
+	return 0;
+}
+
+/* Frames. */
+
+/* Sends a frame as a whole. Returns 0, or -1 with errno set. */
+static int send_frame(struct tcp_id *tcp, const uint8_t *frame, size_t size)
+{
+	ssize_t sent = send(tcp->fd, frame, size, MSG_NOSIGNAL);
+
+	if (sent == (ssize_t)size)
+		return 0;
+	if (sent >= 0)
+		errno = EPIPE;
+	return -1;
+}
+
+/*
+ * Reads what has arrived. Returns the type of the frame if it is complete, 0 if more bytes are
+ * needed, or -errno: -ECONNRESET if the peer has closed the connection, -EPROTO if it violates the
+ * protocol.
+ */
+static int read_frame(struct tcp_id *tcp)
+{
+	ssize_t count = recv(tcp->fd, tcp->bytes + tcp->have, sizeof(tcp->bytes) - tcp->have, 0);
+	int size;
+
+	if (count < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (count == 0)
+		return -ECONNRESET;
+	tcp->have += (size_t)count;
+	size = tcp_frame_size(tcp->bytes, tcp->have);
+	if (size <= 0)
+		return size;
+	if ((size_t)size != tcp->have)
+		return -EPROTO;
+	tcp->have = 0;
+	return (int)tcp_frame_type(tcp->bytes);
+}
+
+/* Events. */
+
+static int report(
+	struct tcp_id *tcp, enum rdma_cm_event_type type, int status, struct event_copy *copy)
+{
+	copy->event = (struct rdma_cm_event){.id = &tcp->id, .event = type, .status = status};
+	return 1;
+}
+
+/* Reports the last event of the id. */
+static int report_end(
+	struct tcp_id *tcp, enum rdma_cm_event_type type, int status, struct event_copy *copy)
+{
+	watch(tcp, 0);
+	tcp->state = TCP_ENDED;
+	return report(tcp, type, status, copy);
+}
+
+/* Reports what the peer's frame says, as its recipient sees it: rdma_get_cm_event(3). */
+static int report_peer(struct tcp_id *tcp, enum rdma_cm_event_type type, struct event_copy *copy)
+{
+	const struct tcp_queue_pair *theirs = &tcp->theirs;
+
+	report(tcp, type, 0, copy);
+	memcpy(copy->private_data, theirs->private_data, theirs->private_size);
+	copy->event.param.conn = (struct rdma_conn_param){
+		.private_data = theirs->private_size > 0 ? copy->private_data : NULL,
+		.private_data_len = theirs->private_size,
+		.responder_resources = theirs->initiator_depth,
+		.initiator_depth = theirs->responder_resources,
+		.qp_num = theirs->number,
+	};
+	return 1;
+}
+
+/* Binds the id to the device of its candidate. Returns 0 or -1. */
+static int use_path(struct tcp_id *tcp)
+{
+	struct rdma_ib_addr *gids = &tcp->id.route.addr.addr.ibaddr;
+
+	tcp->id.verbs = opened_device(tcp->own.device, &tcp->failure);
+	tcp->id.port_num = tcp->own.gid.port;
+	gids->sgid = tcp->own.gid.gid;
+	gids->dgid = tcp->peer.gid;
+	gids->pkey = htons(tcp->own.gid.pkey);
+	return tcp->id.verbs ? 0 : -1;
+}
+
+/* A server. */
+
+/* Makes room for another connection. */
+static void drop_half_open(struct tcp_channel *channel)
+{
+	struct tcp_id *oldest;
+
+	while ((oldest = TAILQ_FIRST(&channel->half_open)) &&
+		(channel->half_open_count >= TCP_HALF_OPEN || deadline_left(oldest->deadline) == 0))
+		destroy(&oldest->id);
+}
+
+static void take_connection(struct tcp_id *listener)
+{
+	struct tcp_channel *channel = listener->channel;
+	int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct tcp_id *tcp;
+
+	drop_half_open(channel);
+	if (fd < 0)
+		return;
+	set_options(fd);
+	tcp = make_id(channel, fd, listener->settings, listener->output, TCP_AWAITS_OFFER);
+	if (!tcp)
+		return;
+	take_addresses(tcp);
+	tcp->deadline = deadline_in(TCP_HALF_OPEN_MS);
+	TAILQ_INSERT_TAIL(&channel->half_open, tcp, next);
+	channel->half_open_count++;
+	if (watch(tcp, EPOLLIN))
+		destroy(&tcp->id);
+}
+
+/* Chooses the path for an offer and tells the client. Returns 0 or -1. */
+static int answer_offer(struct tcp_id *tcp)
+{
+	struct path_candidates ours;
+	struct tcp_offer theirs;
+	struct tcp_path path;
+	uint8_t frame[TCP_FRAME_MAX];
+	char peer[ADDRESS_TEXT_SIZE], here[PATH_GID_TEXT], there[PATH_GID_TEXT];
+	unsigned int chosen = 0;
+
+	if (tcp_offer_decode(&theirs, tcp->bytes))
+		return -1;
+	if (path_candidates_find(tcp->settings, &tcp->id.route.addr.src_addr, &ours, &tcp->failure))
+		ours.count = 0;
+	path_choose(&theirs, &ours, path_reaches, &path, &chosen);
+	address_port_text(&tcp->id.route.addr.dst_addr, peer);
+	if (path.refusal == PATH_FINE) {
+		tcp->own = ours.all[chosen];
+		tcp->peer = theirs.gids[path.chosen];
+		if (use_path(tcp))
+			return -1;
+		path_gid_text(&tcp->own.gid, here);
+		path_gid_text(&tcp->peer, there);
+		output_detail(tcp->output, "%s: path from %s of %s to %s", peer, here,
+			tcp->own.device, there);
+	} else {
+		output_detail(tcp->output, "%s: no path, reason %d", peer, path.refusal);
+	}
+	/* After a refusal, the client closes the connection. */
+	tcp->state = TCP_AWAITS_REQUEST;
+	return send_frame(tcp, frame, tcp_path_encode(&path, frame));
+}
+
+/* Handles a frame of a connection without a request. Returns 1 if it is the request. */
+static int take_half_open(struct tcp_id *tcp, struct event_copy *copy)
+{
+	int type = read_frame(tcp);
+
+	if (type == 0 ||
+		(type == TCP_OFFER && tcp->state == TCP_AWAITS_OFFER && answer_offer(tcp) == 0))
+		return 0;
+	if (type == TCP_REQUEST && tcp->state == TCP_AWAITS_REQUEST && tcp->id.verbs &&
+		tcp_queue_pair_decode(&tcp->theirs, tcp->bytes) == 0) {
+		leave_half_open(tcp);
+		watch(tcp, 0);
+		tcp->state = TCP_REQUESTED;
+		return report_peer(tcp, RDMA_CM_EVENT_CONNECT_REQUEST, copy);
+	}
+	destroy(&tcp->id);
+	return 0;
+}
+
+static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
+{
+	struct tcp_id *tcp = tcp_id_of(id);
+	uint8_t frame[TCP_FRAME_MAX];
+
+	tcp_describe_queue_pair(tcp, parameters);
+	if (tcp_connect_queue_pair(tcp))
+		return -1;
+	if (send_frame(tcp, frame, tcp_queue_pair_encode(TCP_REPLY, &tcp->ours, frame)) ||
+		watch(tcp, EPOLLIN)) {
+		errno = EINVAL; /* the client has given up: rdma_accept(3) says so, too */
+		return -1;
+	}
+	tcp->state = TCP_AWAITS_READY;
+	return 0;
+}
+
+static int reject_request(struct rdma_cm_id *id, const void *data, uint8_t size)
+{
+	uint8_t frame[TCP_FRAME_MAX];
+
+	return send_frame(tcp_id_of(id), frame, tcp_reject_encode(data, size, frame));
+}
+
+/* The client confirms that it has the reply. */
+static int take_ready(struct tcp_id *tcp, struct event_copy *copy)
+{
+	int type = read_frame(tcp);
+
+	if (type == 0)
+		return 0;
+	if (type != TCP_READY)
+		return report_end(
+			tcp, RDMA_CM_EVENT_CONNECT_ERROR, type < 0 ? type : -EPROTO, copy);
+	tcp->state = TCP_READY_BOTH;
+	return report(tcp, RDMA_CM_EVENT_ESTABLISHED, 0, copy);
+}
+
+/* A client. */
+
+bool tcp_explain(struct failure *failure, int error)
+{
+	if (error != ECONNREFUSED && error != ETIMEDOUT && error != EHOSTUNREACH)
+		return false;
+	failure_set(failure, FAILURE_PATH, PHASE_ADDRESS,
+		error == ECONNREFUSED ? PATH_NO_TCP : PATH_SILENT, "connect", "%s",
+		strerror(error));
+	return true;
+}
+
+static int take_connected(struct tcp_id *tcp, struct event_copy *copy)
+{
+	socklen_t size = sizeof(int);
+	int error = 0;
+
+	getsockopt(tcp->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+	if (error) {
+		tcp_explain(&tcp->failure, error);
+		return report_end(tcp, RDMA_CM_EVENT_ADDR_ERROR, -error, copy);
+	}
+	take_addresses(tcp);
+	watch(tcp, 0);
+	tcp->state = TCP_CONNECTED;
+	return report(tcp, RDMA_CM_EVENT_ADDR_RESOLVED, 0, copy);
+}
+
+int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
+{
+	struct tcp_id *tcp = tcp_id_of(id);
+	struct tcp_offer offer;
+	uint8_t frame[TCP_FRAME_MAX];
+
+	if (path_candidates_find(
+		    tcp->settings, &id->route.addr.src_addr, &tcp->candidates, failure))
+		return -1;
+	path_offer(&tcp->candidates, &offer);
+	if (send_frame(tcp, frame, tcp_offer_encode(&offer, frame)) || watch(tcp, EPOLLIN))
+		return failure_errno(failure, PHASE_ROUTE, "send", errno);
+	tcp->state = TCP_AWAITS_PATH;
+	return 0;
+}
+
+/* Records that what answers is no server of ours. */
+static void meet_stranger(struct tcp_id *tcp, int error)
+{
+	failure_set(&tcp->failure, FAILURE_PATH, PHASE_ADDRESS, PATH_STRANGER, "recv", "%s",
+		error == -ECONNRESET ? "it closed the connection" : "it sent something else");
+}
+
+static int take_path(struct tcp_id *tcp, struct event_copy *copy)
+{
+	struct tcp_offer ours;
+	struct tcp_path path;
+	int type = read_frame(tcp);
+
+	if (type == 0)
+		return 0;
+	path_offer(&tcp->candidates, &ours);
+	if (type != TCP_PATH || tcp_path_decode(&path, tcp->bytes) ||
+		(path.refusal == PATH_FINE && path.chosen >= ours.count)) {
+		meet_stranger(tcp, type);
+		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -EPROTO, copy);
+	}
+	if (path.refusal != PATH_FINE) {
+		path_refused(&tcp->failure, &ours, &path);
+		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -EHOSTUNREACH, copy);
+	}
+	tcp->own = tcp->candidates.all[path.chosen];
+	tcp->peer = path.gids[0];
+	if (use_path(tcp))
+		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -ENODEV, copy);
+	tcp->state = TCP_RESOLVED;
+	return report(tcp, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, copy);
+}
+
+int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
+{
+	struct tcp_id *tcp = tcp_id_of(id);
+	uint8_t frame[TCP_FRAME_MAX];
+
+	tcp_describe_queue_pair(tcp, parameters);
+	if (send_frame(tcp, frame, tcp_queue_pair_encode(TCP_REQUEST, &tcp->ours, frame)))
+		return -1;
+	tcp->state = TCP_AWAITS_REPLY;
+	return 0;
+}
+
+static int take_rejection(struct tcp_id *tcp, struct event_copy *copy)
+{
+	uint8_t size;
+	const uint8_t *data = tcp_reject_data(tcp->bytes, &size);
+
+	report_end(tcp, RDMA_CM_EVENT_REJECTED, REJECTED_CONSUMER, copy);
+	memcpy(copy->private_data, data, size);
+	copy->event.param.conn = (struct rdma_conn_param){
+		.private_data = size > 0 ? copy->private_data : NULL, .private_data_len = size};
+	return 1;
+}
+
+static int take_reply(struct tcp_id *tcp, struct event_copy *copy)
+{
+	uint8_t frame[TCP_FRAME_MAX];
+	int type = read_frame(tcp);
+
+	if (type == 0)
+		return 0;
+	if (type == TCP_REJECT)
+		return take_rejection(tcp, copy);
+	if (type != TCP_REPLY || tcp_queue_pair_decode(&tcp->theirs, tcp->bytes))
+		return report_end(
+			tcp, RDMA_CM_EVENT_CONNECT_ERROR, type < 0 ? type : -EPROTO, copy);
+	if (tcp_connect_queue_pair(tcp) || send_frame(tcp, frame, tcp_ready_encode(frame)))
+		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, -errno, copy);
+	tcp->state = TCP_READY_BOTH;
+	return report_peer(tcp, RDMA_CM_EVENT_ESTABLISHED, copy);
+}
+
+/* Both ends. */
+
+/* Nothing but the end of the connection may arrive. */
+static int take_end(struct tcp_id *tcp, struct event_copy *copy)
+{
+	char byte;
+
+	if (recv(tcp->fd, &byte, 1, 0) < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return report_end(tcp, RDMA_CM_EVENT_DISCONNECTED, 0, copy);
+}
+
+static int take_one(struct tcp_id *tcp, struct event_copy *copy)
+{
+	switch (tcp->state) {
+	case TCP_LISTENS:
+		take_connection(tcp);
+		return 0;
+	case TCP_AWAITS_OFFER:
+	case TCP_AWAITS_REQUEST:
+		return take_half_open(tcp, copy);
+	case TCP_AWAITS_READY:
+		return take_ready(tcp, copy);
+	case TCP_CONNECTING:
+		return take_connected(tcp, copy);
+	case TCP_AWAITS_PATH:
+		return take_path(tcp, copy);
+	case TCP_RESOLVED:
+	case TCP_AWAITS_REPLY:
+		return take_reply(tcp, copy);
+	case TCP_READY_BOTH:
+		return take_end(tcp, copy);
+	case TCP_REQUESTED:
+	case TCP_CONNECTED:
+	case TCP_ENDED:
+		break;
+	}
+	watch(tcp, 0);
+	return 0;
+}
+
+int tcp_channel_take(struct tcp_channel *channel, struct event_copy *copy)
+{
+	struct epoll_event ready;
+	int count;
+
+	for (int i = 0; i < LOOKS; i++) {
+		count = epoll_wait(channel->epoll, &ready, 1, 0);
+		if (count <= 0)
+			return count == 0 || errno == EINTR ? 0 : -errno;
+		if (take_one(ready.data.ptr, copy))
+			return 1;
+	}
+	return 0;
+}
+
+/* The queue pair is flushed even if the peer has gone. */
+static int disconnect(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (id->qp)
+		ibv_modify_qp(id->qp, &attributes, IBV_QP_STATE);
+	shutdown(tcp_id_of(id)->fd, SHUT_WR);
+	return 0;
+}
+
+/* Opened devices stay open. Their removal is not reported. */
+static int hold(struct rdma_cm_id *id, struct cm_channel *channel, struct rdma_cm_id **held)
+{
+	(void)id;
+	(void)channel;
+	*held = NULL;
+	return 0;
+}
+
+static int migrate(struct rdma_cm_id *id, struct cm_channel *channel)
+{
+	struct tcp_id *tcp = tcp_id_of(id);
+	const bool watched = tcp->state != TCP_REQUESTED && tcp->state != TCP_ENDED;
+
+	watch(tcp, 0);
+	tcp->channel = channel->tcp;
+	return watched ? watch(tcp, EPOLLIN) : 0;
+}
+
+static const struct failure *failure_of(const struct rdma_cm_id *id)
+{
+	const struct failure *failure = &tcp_id_of(id)->failure;
+
+	return failure_is_set(failure) ? failure : NULL;
+}
+
+const struct bootstrap bootstrap_tcp = {
+	.name = "tcp",
+	.channel_kind = CHANNEL_TCP,
+	.accept = accept_request,
+	.reject = reject_request,
+	.create_queue_pair = tcp_create_queue_pair,
+	.destroy_queue_pair = tcp_destroy_queue_pair,
+	.attributes = tcp_attributes,
+	.disconnect = disconnect,
+	.hold = hold,
+	.migrate = migrate,
+	.destroy = destroy,
+	.failure = failure_of,
+};

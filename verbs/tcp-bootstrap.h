@@ -1,0 +1,67 @@
+/*
+ * Connections without rdmacm: the two ends exchange their GIDs and queue pair numbers over a TCP
+ * connection (protocol/tcp-frames.h), which may use another network than RDMA does, and move their
+ * queue pairs to RTR and RTS themselves. The TCP connection then stays open until one end
+ * disconnects, or its process ends.
+ *
+ * A channel owns an epoll instance and the connections whose request has not arrived yet: at most
+ * TCP_HALF_OPEN, each for TCP_HALF_OPEN_MS. From the event that reports the request on, whoever
+ * takes it owns the id, which must be destroyed before its channel. Nothing here blocks. Only the
+ * thread that owns the channel may call these functions.
+ */
+#ifndef VERBS_TCP_BOOTSTRAP_H
+#define VERBS_TCP_BOOTSTRAP_H
+
+#include <rdma/rdma_cma.h>
+
+#include "base/output.h"
+#include "verbs/bootstrap.h"
+#include "verbs/cm.h"
+#include "verbs/path-choice.h"
+
+/* Connections without a request: a new one takes the place of the oldest. */
+#define TCP_HALF_OPEN    256
+#define TCP_HALF_OPEN_MS 10000
+
+extern const struct bootstrap bootstrap_tcp;
+
+/* Returns 0 or -errno. epoll_create1(2). */
+int tcp_channel_create(struct tcp_channel **channel);
+void tcp_channel_destroy(struct tcp_channel *channel);
+
+/* Readable if an event may be pending. */
+int tcp_channel_fd(const struct tcp_channel *channel);
+
+/* As channel_take(). A bounded number of sockets is looked at. */
+int tcp_channel_take(struct tcp_channel *channel, struct event_copy *copy);
+
+/*
+ * Accepts connections at this address; rdma_get_src_port() returns the port. The settings and the
+ * output, which --verbose shows the transitions on, must outlive the listener and its connections. Returns 0 and its id, or -errno. listen(2).
+ */
+int tcp_listen(struct tcp_channel *channel, const struct sockaddr *address,
+	const struct path_settings *settings, const struct output *output,
+	struct rdma_cm_id **listener);
+
+/*
+ * Begins to connect from this source, NULL: any. RDMA_CM_EVENT_ADDR_RESOLVED or _ADDR_ERROR
+ * follows. Returns 0 and the id, or -errno. connect(2).
+ */
+int tcp_start(struct tcp_channel *channel, const struct sockaddr *address,
+	const struct sockaddr *source, const struct path_settings *settings,
+	const struct output *output, struct rdma_cm_id **id);
+
+/* Records what the errno of connect(2) says of the server; returns false if it says nothing. */
+bool tcp_explain(struct failure *failure, int error);
+
+/*
+ * After that, offers the server this host's GIDs. RDMA_CM_EVENT_ROUTE_RESOLVED follows, when the id
+ * has its device and port, or _ROUTE_ERROR, whose cause the id's bootstrap knows. Returns 0, or -1
+ * with the failure recorded.
+ */
+int tcp_offer(struct rdma_cm_id *id, struct failure *failure);
+
+/* Sends the request. RDMA_CM_EVENT_ESTABLISHED, _REJECTED or _CONNECT_ERROR follows. */
+int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters);
+
+#endif

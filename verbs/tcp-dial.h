@@ -1,0 +1,12 @@
+/*
+ * The way to connect to a server without rdmacm: TCP connects and the ends agree on a path, then
+ * they exchange the numbers of their queue pairs (verbs/tcp-bootstrap.h).
+ */
+#ifndef VERBS_TCP_DIAL_H
+#define VERBS_TCP_DIAL_H
+
+#include "verbs/dial-steps.h"
+
+extern const struct dial_way dial_by_tcp;
+
+#endif

@@ -1,0 +1,72 @@
+/* A connection without rdmacm, for the files verbs/tcp-*.c only. */
+#ifndef VERBS_TCP_ID_H
+#define VERBS_TCP_ID_H
+
+#include <sys/queue.h>
+
+#include "base/deadline.h"
+#include "verbs/bootstrap.h"
+#include "verbs/tcp-bootstrap.h"
+
+enum tcp_state {
+	TCP_LISTENS,
+	/* A server's connection. */
+	TCP_AWAITS_OFFER,
+	TCP_AWAITS_REQUEST,
+	TCP_REQUESTED, /* whoever took the event decides */
+	TCP_AWAITS_READY,
+	/* A client's. */
+	TCP_CONNECTING,
+	TCP_CONNECTED, /* by TCP only */
+	TCP_AWAITS_PATH,
+	TCP_RESOLVED,
+	TCP_AWAITS_REPLY,
+	/* Both. */
+	TCP_READY_BOTH,
+	TCP_ENDED, /* its last event has been reported */
+};
+
+TAILQ_HEAD(tcp_id_queue, tcp_id);
+
+struct tcp_id {
+	union {
+		struct own_id shared; /* the first member */
+		struct rdma_cm_id id; /* its own first member */
+	};
+	enum tcp_state state;
+	int fd;
+	struct tcp_channel *channel;
+	TAILQ_ENTRY(tcp_id) next; /* of a connection without a request */
+	deadline_t deadline;      /* of its request */
+	const struct path_settings *settings;
+	const struct output *output;       /* for --verbose */
+	struct path_candidates candidates; /* of a client, until one is chosen */
+	struct path_candidate own;         /* the one that was chosen */
+	struct tcp_gid peer;
+	struct tcp_queue_pair ours, theirs;
+	struct failure failure;
+	size_t have; /* bytes of a frame that has not arrived as a whole */
+	uint8_t bytes[TCP_FRAME_MAX];
+};
+
+static inline struct tcp_id *tcp_id_of(const struct rdma_cm_id *id)
+{
+	return (struct tcp_id *)id;
+}
+
+/* The functions of the row bootstrap_tcp that concern the queue pair: verbs/tcp-queue-pair.c. */
+int tcp_create_queue_pair(
+	struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attributes);
+void tcp_destroy_queue_pair(struct rdma_cm_id *id);
+int tcp_attributes(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask);
+
+/* Fills in what the peer must know of the queue pair, with the depths of rdma_connect(3). */
+void tcp_describe_queue_pair(struct tcp_id *tcp, const struct rdma_conn_param *parameters);
+
+/*
+ * Moves the queue pair to RTR and RTS: the peer is described. Returns 0, or -1 with errno set and
+ * the id's failure recorded.
+ */
+int tcp_connect_queue_pair(struct tcp_id *tcp);
+
+#endif
