@@ -96,7 +96,7 @@ FORCE:
 # Unit tests need no RDMA device. `make check` runs them without, scripts/test with sanitizers. A
 # test is linked with the fixtures of its folder and the common fixtures.
 # One with other functions of libibverbs than the rest is named where it is used.
-apart := tests/unit/control/operations-device.c
+apart := tests/unit/control/operations-device.c tests/unit/common/no-tcp-fixture.c
 fixtures = $(call objects,$(filter-out $(unit_tests:%=%.c) $(apart),$(wildcard tests/unit/$1/*.c)))
 define unit_tests_in
 $(BUILD)/tests/unit/$1/fixtures.a: $(call fixtures,$1)
@@ -242,7 +242,8 @@ $(on_fake_device:%=$(BUILD)/%): $(call objects,$(wildcard tests/unit/verbs/fake-
 $(serve_tests:%=$(BUILD)/%): $(call objects,$(addprefix tests/unit/exchange/, \
 	fixture.c pair.c))
 
-$(addprefix $(BUILD)/tests/unit/control/test-operation,s -end -links -table): $(call objects,$(apart))
+$(addprefix $(BUILD)/tests/unit/control/test-operation,s -end -links -table): \
+	$(call objects,tests/unit/control/operations-device.c)
 
 # These replace parts of the host that connections without rdmacm need.
 $(addprefix $(BUILD)/tests/unit/,verbs/test-dial control/test-gid-in-use): \

@@ -128,8 +128,7 @@ enum path_fault {
 	PATH_OTHER_PKEY = 6,    /* the partitions differ */
 	PATH_NO_ROUTE = 7,      /* the routes of the server lead elsewhere */
 	PATH_FAULTS_SENT,
-	PATH_GID_EMPTY,  /* the entry of --gid-index is empty */
-	PATH_GID_BEYOND, /* the table has fewer entries */
+	PATH_NO_GID,     /* the entry of --gid-index is empty or beyond the table */
 	PATH_NO_PKEY,    /* the entry of --pkey-index is empty or beyond the table */
 	PATH_IWARP,      /* the device's queue pairs can only be connected by rdmacm */
 	PATH_NO_TCP,     /* nothing accepts TCP connections on the port */

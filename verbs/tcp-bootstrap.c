@@ -453,6 +453,13 @@ static int take_connected(struct tcp_id *tcp, struct event_copy *copy)
 	return report(tcp, RDMA_CM_EVENT_ADDR_RESOLVED, 0, copy);
 }
 
+/* Records that what listens is no server of ours. Returns -1. */
+static int meet_stranger(struct failure *failure, int error)
+{
+	return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_STRANGER, "recv", "%s",
+		error == -EPROTO || error >= 0 ? "it sent something else" : strerror(-error));
+}
+
 int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 {
 	struct tcp_id *tcp = tcp_id_of(id);
@@ -463,17 +470,12 @@ int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 		    tcp->settings, &id->route.addr.src_addr, &tcp->candidates, failure))
 		return -1;
 	path_offer(&tcp->candidates, &offer);
-	if (send_frame(tcp, frame, tcp_offer_encode(&offer, frame)) || watch(tcp, EPOLLIN))
-		return failure_errno(failure, PHASE_ROUTE, "send", errno);
+	if (send_frame(tcp, frame, tcp_offer_encode(&offer, frame)))
+		return meet_stranger(failure, -errno);
+	if (watch(tcp, EPOLLIN))
+		return failure_errno(failure, PHASE_ROUTE, "epoll_ctl", errno);
 	tcp->state = TCP_AWAITS_PATH;
 	return 0;
-}
-
-/* Records that what answers is no server of ours. */
-static void meet_stranger(struct tcp_id *tcp, int error)
-{
-	failure_set(&tcp->failure, FAILURE_PATH, PHASE_ADDRESS, PATH_STRANGER, "recv", "%s",
-		error == -ECONNRESET ? "it closed the connection" : "it sent something else");
 }
 
 static int take_path(struct tcp_id *tcp, struct event_copy *copy)
@@ -487,7 +489,7 @@ static int take_path(struct tcp_id *tcp, struct event_copy *copy)
 	path_offer(&tcp->candidates, &ours);
 	if (type != TCP_PATH || tcp_path_decode(&path, tcp->bytes) ||
 		(path.refusal == PATH_FINE && path.chosen >= ours.count)) {
-		meet_stranger(tcp, type);
+		meet_stranger(&tcp->failure, type);
 		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -EPROTO, copy);
 	}
 	if (path.refusal != PATH_FINE) {

@@ -28,11 +28,38 @@ PAIR_SCALE=${PAIR_SCALE:-1}
 FEWER=$((PAIR_SCALE > ${PAIR_FEWER:-1} ? PAIR_SCALE : ${PAIR_FEWER:-1}))
 WAIT_SECONDS=60
 
+# With PAIR_BOOTSTRAP=tcp, clients connect without rdmacm, to servers that accept both: the programs are started
+# through scripts that add the option to the commands that have it.
+bootstrap_by_tcp() {
+	local program way folder=$BATS_RUN_TMPDIR/tcp
+	if [ ! -d "$folder" ]; then
+		mkdir "$folder.new"
+		for program in rdma-server rdma-client; do
+			way=tcp
+			[ "$program" != rdma-server ] || way=both
+			cat >"$folder.new/$program" <<-END
+				#!/bin/bash
+				case "\$*" in
+				status* | copy* | compare* | explain* | *--help* | *--version* | *--watch* | *--stdio* | *--bootstrap*) ;;
+				*) set -- --bootstrap $way "\$@" ;;
+				esac
+				exec -a $program $(realpath "$PAIR_BIN")/$program "\$@"
+			END
+			chmod +x "$folder.new/$program"
+		done
+		mv -T "$folder.new" "$folder"
+	fi
+	PAIR_BIN=$folder
+}
+[ "${PAIR_BOOTSTRAP:-}" != tcp ] || [ -z "${BATS_RUN_TMPDIR:-}" ] || bootstrap_by_tcp
+
 # What a program says if the other one refuses its connection: iWARP's connection manager reports
 # an error number, InfiniBand's a reason.
 REJECTED='REJECTED, status 28'
 DENIED="the peer's memory region denied access"
 NO_RECEIVE='the peer had no receive posted'
+NOT_LISTENING='nothing is listening on this port'
+[ "${PAIR_BOOTSTRAP:-}" != tcp ] || NOT_LISTENING='nothing accepts TCP connections on this port'
 IMMEDIATE='unexpected immediate data'
 # On iWARP, a device that cannot execute a request ends the connection, and does not report why.
 # There is no immediate data: the test peer sends MSG_DATA instead.
@@ -291,6 +318,7 @@ start_peer() {
 
 listening_peer() { # [OPTION VALUE]... -- STEP...
 	local options=()
+	[ "${PAIR_BOOTSTRAP:-}" != tcp ] || skip 'this peer accepts connections by rdmacm only'
 	while [ "$1" != -- ]; do
 		options+=("$1")
 		shift

@@ -3,11 +3,19 @@
 
 load common
 
+# The first lines of a client: those of the tutorial's programs, or how TCP connects.
+connecting_lines() {
+	if [ "${PAIR_BOOTSTRAP:-}" = tcp ]; then
+		printf '%s\n' 'TCP connected.' 'path chosen.'
+	else
+		printf '%s\n' 'address resolved.' 'route resolved.'
+	fi
+}
+
 # The lines of the tutorial's programs, in order.
 client_lines() { # VERB TEXT MODE
+	connecting_lines
 	cat <<-END
-	address resolved.
-	route resolved.
 	send completed successfully.
 	received MSG_MR. $1 remote memory...
 	send completed successfully.
@@ -200,7 +208,7 @@ default_run() { # MODE VERB
 		expect 3 client --quiet $command "$ADDRESS" "$PORT"
 		[ ! -s "$OUT" ]
 		one_line "$ERR"
-		has "$ERR" 'nothing is listening on this port'
+		has "$ERR" "$NOT_LISTENING"
 	done
 }
 
@@ -304,14 +312,15 @@ status_has() { "$PAIR_BIN/rdma-server" status "$PORT" >"$OUT" && grep -q -e "$1"
 }
 
 client_is_refused() {
-	! client write "$ADDRESS" "$PORT" 2>"$ERR" && grep -q 'nothing is listening on this port' "$ERR"
+	! client write "$ADDRESS" "$PORT" 2>"$ERR" && grep -q "$NOT_LISTENING" "$ERR"
 }
 
 @test "a port on which nothing listens, and that of a TCP program" {
-	local reset='nothing is listening on this port'
+	local reset=$NOT_LISTENING
+	[ "${PAIR_BOOTSTRAP:-}" != tcp ] || reset='is not an rdma-server with --bootstrap tcp'
 	! iwarp || reset='the peer reset the connection'
 	expect 3 client write "$ADDRESS" 7999
-	has "$ERR" 'nothing is listening on this port'
+	has "$ERR" "$NOT_LISTENING"
 	! iwarp || has "$ERR" 'Connection refused'
 	perl -MIO::Socket -MSocket -e '$| = 1;
 		$listener = IO::Socket::INET->new(Listen => 1);

@@ -1,0 +1,236 @@
+/* Lists GIDs of this host: see verbs/path-candidates.h. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/netlink.h"
+#include "host/readiness.h"
+#include "verbs/device.h"
+#include "verbs/opened-devices.h"
+#include "verbs/path-candidates.h"
+#include "verbs/path-choice.h"
+
+static bool is_active(const struct inventory_port *port)
+{
+	return strcmp(port->state, "ACTIVE") == 0;
+}
+
+/* True if the TCP connection's local address is on the interface of this GID. */
+static bool carries(
+	const struct inventory_port *port, const char *interface, const struct sockaddr *local)
+{
+	const struct inventory_interface *found = inventory_interface(port, interface);
+
+	for (size_t i = 0; found && i < found->address_count; i++)
+		if (address_equal((const struct sockaddr *)&found->addresses[i].address, local))
+			return true;
+	return false;
+}
+
+static enum tcp_gid_type type_of(const struct inventory_port *port, const struct inventory_gid *gid)
+{
+	if (strcmp(port->link_layer, "Ethernet") != 0)
+		return TCP_GID_INFINIBAND;
+	return strcmp(gid->type, "RoCE v2") == 0 ? TCP_GID_ROCE_V2 : TCP_GID_ROCE_V1;
+}
+
+/* The better candidate comes first; of equals, the one that is in the table first. */
+static int rank(const struct path_candidate *candidate)
+{
+	return (candidate->carries_tcp ? 4 : 0) + (candidate->link_local ? 0 : 2) +
+	       (candidate->gid.type == TCP_GID_ROCE_V1 ? 0 : 1);
+}
+
+static void insert(struct path_candidates *candidates, const struct path_candidate *candidate)
+{
+	unsigned int place = candidates->count;
+
+	while (place > 0 && rank(&candidates->all[place - 1]) < rank(candidate))
+		place--;
+	if (place == TCP_GIDS_MAX)
+		return;
+	if (candidates->count < TCP_GIDS_MAX)
+		candidates->count++;
+	memmove(&candidates->all[place + 1], &candidates->all[place],
+		(candidates->count - place - 1) * sizeof(*candidate));
+	candidates->all[place] = *candidate;
+}
+
+static void list_port(const struct inventory_device *device, const struct inventory_port *port,
+	const struct path_settings *settings, const struct sockaddr *local,
+	struct path_candidates *candidates)
+{
+	for (size_t i = 0; i < port->gid_count; i++) {
+		const struct inventory_gid *gid = &port->gids[i];
+		struct path_candidate candidate = {
+			.gid = {.type = type_of(port, gid),
+				.port = (uint8_t)port->number,
+				.index = (uint16_t)gid->index,
+				.lid = (uint16_t)port->lid,
+				.mtu = IBV_MTU_256,
+				.pkey = PATH_PKEY_FULL | PATH_PKEY_NUMBER},
+			.link_local = gid->link_local && type_of(port, gid) != TCP_GID_INFINIBAND,
+			.carries_tcp = carries(port, gid->interface, local),
+		};
+
+		if ((settings->gid_index >= 0 && gid->index != (unsigned int)settings->gid_index) ||
+			inet_pton(AF_INET6, gid->text, candidate.gid.gid.raw) != 1)
+			continue;
+		snprintf(candidate.device, sizeof(candidate.device), "%s", device->name);
+		snprintf(candidate.interface, sizeof(candidate.interface), "%s", gid->interface);
+		snprintf(candidate.text, sizeof(candidate.text), "%s", gid->text);
+		insert(candidates, &candidate);
+	}
+}
+
+static bool is_wanted(const struct inventory_device *device, const struct inventory_port *port,
+	const struct path_settings *settings)
+{
+	return (!settings->device || strcmp(device->name, settings->device) == 0) &&
+	       (settings->port == 0 || port->number == settings->port);
+}
+
+/* Lists "0 (fe80::1), 1 (10.0.0.1)" of a port, for the evidence. */
+static void list_indices(const struct inventory_port *port, char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < port->gid_count && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%u (%s, %s)", i ? ", " : "",
+			port->gids[i].index, port->gids[i].text, port->gids[i].type);
+}
+
+/* Records why there is no candidate. Returns -1. */
+static int explain_none(const struct inventory *inventory, const struct path_settings *settings,
+	struct failure *failure)
+{
+	char text[200], evidence[sizeof(failure->evidence)];
+	const struct inventory_device *iwarp = NULL;
+	enum readiness lacking;
+
+	for (size_t i = 0; i < inventory->device_count; i++)
+		for (size_t j = 0; j < inventory->devices[i].port_count; j++) {
+			const struct inventory_device *device = &inventory->devices[i];
+			const struct inventory_port *port = &device->ports[j];
+
+			if (!is_wanted(device, port, settings))
+				continue;
+			if (inventory_is_iwarp(device)) {
+				iwarp = device;
+				continue;
+			}
+			if (settings->gid_index < 0 || !is_active(port))
+				continue;
+			list_indices(port, text, sizeof(text));
+			return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_NO_GID,
+				"--gid-index", "entry %d of %s port %u; it has %s",
+				settings->gid_index, device->name, port->number, text);
+		}
+	if (iwarp)
+		return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_IWARP, "--bootstrap",
+			"%s", iwarp->name);
+	lacking = readiness_check(inventory, settings->device, evidence, sizeof(evidence));
+	if (lacking != HOST_READY)
+		return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking,
+			"ibv_get_device_list", "%s", evidence);
+	return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_NO_PORT, "ibv_query_port",
+		"no active port%s%s has a GID", settings->device ? " of " : "",
+		settings->device ? settings->device : "");
+}
+
+int path_candidates_list(const struct inventory *inventory, const struct path_settings *settings,
+	const struct sockaddr *local, struct path_candidates *candidates, struct failure *failure)
+{
+	candidates->count = 0;
+	for (size_t i = 0; i < inventory->device_count; i++) {
+		const struct inventory_device *device = &inventory->devices[i];
+
+		for (size_t j = 0; j < device->port_count; j++)
+			if (!inventory_is_iwarp(device) && is_active(&device->ports[j]) &&
+				is_wanted(device, &device->ports[j], settings))
+				list_port(device, &device->ports[j], settings, local, candidates);
+	}
+	return candidates->count > 0 ? 0 : explain_none(inventory, settings, failure);
+}
+
+/* Returns the largest enum ibv_mtu that is at most this one and this many bytes; 0: no limit. */
+static uint8_t limit_mtu(enum ibv_mtu mtu, unsigned int bytes)
+{
+	while (bytes > 0 && mtu > IBV_MTU_256 && device_mtu_bytes(mtu) > bytes)
+		mtu--;
+	return (uint8_t)mtu;
+}
+
+static int complete(const struct path_settings *settings, struct path_candidate *candidate,
+	struct failure *failure)
+{
+	struct ibv_context *context = opened_device(candidate->device, failure);
+	struct ibv_port_attr port;
+	__be16 pkey;
+
+	if (!context)
+		return -1;
+	if (ibv_query_port(context, candidate->gid.port, &port))
+		return failure_errno(failure, PHASE_ADDRESS, "ibv_query_port", errno);
+	if (settings->pkey_index >= port.pkey_tbl_len ||
+		ibv_query_pkey(context, candidate->gid.port, (int)settings->pkey_index, &pkey) ||
+		(ntohs(pkey) & PATH_PKEY_NUMBER) == 0)
+		return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_NO_PKEY,
+			"--pkey-index", "%s port %u: index %u of %u", candidate->device,
+			candidate->gid.port, settings->pkey_index, port.pkey_tbl_len);
+	candidate->gid.mtu = limit_mtu(port.active_mtu, settings->mtu);
+	candidate->gid.lid = port.lid;
+	candidate->gid.pkey = ntohs(pkey);
+	return 0;
+}
+
+int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
+	struct path_candidates *candidates, struct failure *failure)
+{
+	struct inventory inventory;
+	unsigned int kept = 0;
+	int error = inventory_take("", NULL, &inventory);
+
+	if (error)
+		return failure_errno(failure, PHASE_ADDRESS, "inventory_take", -error);
+	error = path_candidates_list(&inventory, settings, local, candidates, failure);
+	inventory_free(&inventory);
+	for (unsigned int i = 0; !error && i < candidates->count; i++)
+		if (complete(settings, &candidates->all[i], failure) == 0)
+			candidates->all[kept++] = candidates->all[i];
+	candidates->count = kept;
+	if (kept == 0)
+		return -1;
+	*failure = (struct failure){0}; /* of another candidate */
+	return 0;
+}
+
+bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)
+{
+	struct sockaddr_storage source, address;
+	struct netlink_route route;
+	char name[IF_NAMESIZE];
+
+	path_gid_address(&from->gid.gid, &source);
+	path_gid_address(&to->gid, &address);
+	switch (netlink_find_route((const struct sockaddr *)&address,
+		address.ss_family == source.ss_family ? (const struct sockaddr *)&source : NULL,
+		&route)) {
+	case 0:
+		break;
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -EACCES:
+	case -EINVAL:
+		return false;
+	default:
+		return true; /* unknown */
+	}
+	/* Of this host, or through the interface of our GID. */
+	return route.type == RTN_LOCAL || !if_indextoname(route.interface, name) ||
+	       strcmp(name, from->interface) == 0;
+}

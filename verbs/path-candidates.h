@@ -1,0 +1,49 @@
+/*
+ * This host's GIDs that a connection without rdmacm may use, the best first: RoCE v2 before v1, and
+ * the port whose interface carries the TCP connection before others, so that the RDMA port needs no
+ * IP address of its own. Reads the inventory (host/inventory.h) and the open devices, and sends
+ * nothing. Any thread.
+ */
+#ifndef VERBS_PATH_CANDIDATES_H
+#define VERBS_PATH_CANDIDATES_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "base/failure.h"
+#include "host/inventory.h"
+#include "host/path-settings.h"
+#include "protocol/tcp-frames.h"
+
+/* One of this host's GIDs. */
+struct path_candidate {
+	struct tcp_gid gid;
+	char device[64], interface[IF_NAMESIZE];
+	char text[INET6_ADDRSTRLEN]; /* of the GID */
+	bool link_local;             /* on Ethernet */
+	bool carries_tcp;            /* its interface has the local address of the TCP connection */
+};
+
+struct path_candidates {
+	unsigned int count;
+	struct path_candidate all[TCP_GIDS_MAX];
+};
+
+/*
+ * Lists the candidates of the inventory that the settings allow, the best first, for a TCP
+ * connection from this local address. If there is none, returns -1 with the failure recorded.
+ */
+int path_candidates_list(const struct inventory *inventory, const struct path_settings *settings,
+	const struct sockaddr *local, struct path_candidates *candidates, struct failure *failure);
+
+/*
+ * Does the same for the running system, and completes each with the LID, MTU and partition of its
+ * port. ibv_query_port(3), ibv_query_pkey(3).
+ */
+int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
+	struct path_candidates *candidates, struct failure *failure);
+
+/* True if this host's routes to the address of this GID use the candidate's interface. */
+bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to);
+
+#endif
