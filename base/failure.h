@@ -131,6 +131,7 @@ enum path_fault {
 	PATH_NO_GID,     /* the entry of --gid-index is empty or beyond the table */
 	PATH_NO_PKEY,    /* the entry of --pkey-index is empty or beyond the table */
 	PATH_IWARP,      /* the device's queue pairs can only be connected by rdmacm */
+	PATH_TCP_ONLY,   /* the server does not accept connections by rdmacm */
 	PATH_NO_TCP,     /* nothing accepts TCP connections on the port */
 	PATH_SILENT,     /* TCP does not connect */
 	PATH_STRANGER,   /* something else listens there */

@@ -270,12 +270,12 @@ size_t check_list_lines(const struct check_list *list, enum check check, unsigne
 	return used;
 }
 
-/* Returns the last check that passed, or CHECKS if none did. */
+/* Returns the last check of the first way that passed, or CHECKS if none did. */
 static enum check last_ok(const struct check_list *list)
 {
 	enum check last = CHECKS;
 
-	for (enum check check = CHECK_HOST; check < CHECKS; check++)
+	for (enum check check = CHECK_HOST; check < CHECK_OTHER_WAY; check++)
 		if (list->checks[check].state == CHECK_OK)
 			last = check;
 	return last;
@@ -361,12 +361,23 @@ static bool is_unknown(const struct check_list *list, enum check check)
 	       (check > CHECK_CONNECTION && failure->kind == FAILURE_DEADLINE);
 }
 
+/*
+ * True if one way to connect works and the other does not: the connection or what it needs failed,
+ * and then the other way worked; or only the other way failed.
+ */
+static bool is_one_way(const struct check_list *list, enum check broken)
+{
+	return broken == CHECK_OTHER_WAY ||
+	       (broken <= CHECK_CONNECTION && list->checks[CHECK_OTHER_WAY].state == CHECK_OK);
+}
+
 enum outcome {
 	OUTCOME_HEALTHY,
 	OUTCOME_READY,
 	OUTCOME_INCOMPLETE,
 	/* These need a failed check. */
 	OUTCOME_TOO_SLOW,
+	OUTCOME_ONE_WAY,
 	OUTCOME_UNKNOWN,
 	OUTCOME_BROKEN,
 	OUTCOME_SLOW,
@@ -381,6 +392,7 @@ static const struct {
 	[OUTCOME_READY] = {"ready", "This host is ready for RDMA"},
 	[OUTCOME_INCOMPLETE] = {"incomplete", "No problems found in the checks up to"},
 	[OUTCOME_TOO_SLOW] = {"impaired", "RDMA works, but too slowly to measure"},
+	[OUTCOME_ONE_WAY] = {"impaired", "RDMA works, but not in each way"},
 	[OUTCOME_UNKNOWN] = {"unknown", "Whether RDMA works is unknown"},
 	[OUTCOME_BROKEN] = {"broken", "RDMA does not work"},
 	[OUTCOME_SLOW] = {"impaired", "RDMA works, but slowly"},
@@ -399,6 +411,7 @@ static enum outcome outcome_of(const struct check_list *list)
 
 	if (broken < CHECKS)
 		return is_too_slow(list, CHECK_BANDWIDTH) ? OUTCOME_TOO_SLOW
+		       : is_one_way(list, broken)         ? OUTCOME_ONE_WAY
 		       : is_unknown(list, broken)         ? OUTCOME_UNKNOWN
 		       : !works(list)                     ? OUTCOME_BROKEN
 		       : is_slow(list, broken)            ? OUTCOME_SLOW
@@ -428,6 +441,18 @@ static enum check telling_check(const struct check_list *list)
 	return list->checks[CHECK_BANDWIDTH].state == CHECK_OK ? CHECK_BANDWIDTH : CHECK_DATA;
 }
 
+/* Writes which way works, and why the other one does not. */
+static void describe_one_way(const struct check_list *list, char *text, size_t size)
+{
+	enum check broken = check_list_broken(list);
+	bool first = broken == CHECK_OTHER_WAY; /* the first way works */
+	struct account account = account_for(list, broken);
+
+	snprintf(text, size, "RDMA works if connected by %s, but not by %s: %s%s; look at %s.",
+		first ? list->way : list->other_way, first ? list->other_way : list->way,
+		account.guess ? "probably " : "", account.cause, account.side);
+}
+
 void check_list_verdict(const struct check_list *list, char *text, size_t size)
 {
 	enum outcome outcome = outcome_of(list);
@@ -435,6 +460,9 @@ void check_list_verdict(const struct check_list *list, char *text, size_t size)
 	struct account account;
 
 	switch (outcome) {
+	case OUTCOME_ONE_WAY:
+		describe_one_way(list, text, size);
+		break;
 	case OUTCOME_HEALTHY:
 		snprintf(text, size, "%s: %s.", healthy_start(list),
 			list->checks[telling_check(list)].text);
@@ -483,7 +511,9 @@ enum exit_status check_list_status(const struct check_list *list)
 {
 	enum check broken = check_list_broken(list);
 
-	return broken < CHECKS ? explain_status(&list->checks[broken].failure) : STATUS_OK;
+	/* The way that was asked for works. */
+	return broken < CHECK_OTHER_WAY ? explain_status(&list->checks[broken].failure)
+					: STATUS_OK;
 }
 
 static struct json_object *check_json(const struct check_list *list, enum check check)

@@ -22,13 +22,14 @@ enum check {
 	CHECK_ROUTE,      /* the outgoing interface, and whether it has RDMA */
 	CHECK_NEIGHBOUR,  /* the next hop replies */
 	CHECK_PATH,       /* IP packets of the interface's MTU arrive */
-	CHECK_CONNECTION, /* rdmacm: address, route, connect */
+	CHECK_CONNECTION, /* by rdmacm or, with --bootstrap tcp, without it */
 	CHECK_MESSAGE,    /* one message in each direction */
 	CHECK_ENDS,       /* compare the two ends */
 	CHECK_DATA,       /* WRITE and READ in both directions, every byte compared */
 	CHECK_BANDWIDTH,  /* both directions, compared with the link rate */
 	CHECK_COUNTERS,   /* changes of the device counters during the diagnosis */
 	CHECK_OPERATIONS, /* one of each operation */
+	CHECK_OTHER_WAY,  /* a connection and a message in the other of these two ways */
 	CHECKS
 };
 
@@ -37,6 +38,7 @@ struct diagnosis;
 /* A check: its name and the function that runs it. The table is in diagnose/checks.c. */
 struct check_row {
 	const char *name;
+	bool of_rdmacm; /* it concerns what only connections by rdmacm need */
 	int (*run)(struct diagnosis *diagnosis);
 };
 
@@ -58,6 +60,7 @@ struct check_list {
 		int milliseconds; /* run time, set by the caller; 0 if not run */
 		bool reached;     /* the check began; set by the caller */
 	} checks[CHECKS];
+	const char *way, *other_way; /* to connect, as --bootstrap names them */
 	bool same_host; /* HOST is this host, so nothing is elsewhere; set by the route's check */
 	bool rdma_mtus_equal;   /* of both ends, as far as known: data that arrives fits both */
 	bool ends_side_by_side; /* what both ends differ in is shown there, not as the evidence */
@@ -131,7 +134,10 @@ void check_list_short_verdict(
  */
 const char *check_list_verdict_word(const struct check_list *list);
 
-/* Returns the exit status for the deciding check, STATUS_OK if none failed. */
+/*
+ * Returns the exit status for the deciding check, STATUS_OK if none failed or only the other way to
+ * connect.
+ */
 enum exit_status check_list_status(const struct check_list *list);
 
 /* Returns an array with one object per check, or NULL if out of memory. */

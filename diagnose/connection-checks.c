@@ -17,6 +17,7 @@
 
 /* Time limits of the steps, in milliseconds. */
 #define RESOLVE_MS 3000
+#define TCP_MS     3000
 
 /*
  * Time limits of the attempts to connect. The kernel retransmits a lost request only after 4.6 s,
@@ -98,11 +99,48 @@ static int connect_patiently(struct diagnosis *diagnosis, struct dial *dial,
 	return -1;
 }
 
+/* Connects to any of the server's addresses without rdmacm. */
+static int connect_by_tcp(struct diagnosis *diagnosis, struct dial *dial, struct event_copy *reply)
+{
+	const struct options *options = diagnosis->options;
+	const struct rdma_cm_id *id;
+
+	dial->path = &options->path;
+	dial->server.source = options->source;
+	dial->deadline = check_deadline(diagnosis, TCP_MS, 0);
+	if (server_addresses_find(
+		    &dial->server, options->host, options->port, dial->deadline, &dial->failure) ||
+		dial_server(dial, reply)) {
+		server_addresses_free(&dial->server);
+		return -1;
+	}
+	server_addresses_free(&dial->server);
+	id = diagnosis->control.id;
+	diagnosis->device =
+		inventory_device(&diagnosis->inventory, ibv_get_device_name(id->verbs->device));
+	diagnosis->port = inventory_port(
+		&diagnosis->inventory, ibv_get_device_name(id->verbs->device), id->port_num);
+	diagnosis->list.same_host =
+		address_equal(&id->route.addr.src_addr, &id->route.addr.dst_addr);
+	return 0;
+}
+
+/* Records why there is no connection. Returns -1. */
+static int not_connected(struct diagnosis *diagnosis, struct failure *failure, int milliseconds)
+{
+	if (diagnosis->options->bootstrap != BOOTSTRAP_TCP)
+		address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, failure);
+	return diagnosis->options->port_given
+		       ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, failure)
+		       : answered_without_server(diagnosis, failure, milliseconds);
+}
+
 int check_connection(struct diagnosis *diagnosis)
 {
 	struct sockaddr_storage address = diagnosis->route.address;
 	const struct sockaddr *server = (struct sockaddr *)&address;
-	char peer[ADDRESS_TEXT_SIZE];
+	const bool by_tcp = diagnosis->options->bootstrap == BOOTSTRAP_TCP;
+	char peer[ADDRESS_TEXT_SIZE] = "";
 	struct dial dial = {
 		.peer = peer,
 		.output = &diagnosis->output,
@@ -126,23 +164,26 @@ int check_connection(struct diagnosis *diagnosis)
 		.stop_fd = -1,
 	};
 	diagnosis->control.request = &diagnosis->request;
-	address_set_port(&address, diagnosis->options->port);
-	address_port_text(server, peer);
-	if (connect_patiently(diagnosis, &dial, server, &resolved, &reply)) {
-		address_conflicts_blame(&diagnosis->conflicts, &diagnosis->route, &dial.failure);
-		return diagnosis->options->port_given
-			       ? check_list_fail(&diagnosis->list, CHECK_CONNECTION, &dial.failure)
-			       : answered_without_server(diagnosis, &dial.failure,
-					 (int)(deadline_now() - resolved));
+	if (!by_tcp) {
+		address_set_port(&address, diagnosis->options->port);
+		address_port_text(server, peer);
 	}
+	if (by_tcp ? connect_by_tcp(diagnosis, &dial, &reply)
+		   : connect_patiently(diagnosis, &dial, server, &resolved, &reply))
+		return not_connected(diagnosis, &dial.failure, (int)(deadline_now() - resolved));
 	control_counters(&diagnosis->control, &diagnosis->our_counters);
 	if (control_client_admission(
 		    &diagnosis->control, &reply, check_deadline(diagnosis, COMMAND_MS, 0)))
 		return check_control_failed(diagnosis, CHECK_CONNECTION);
-	check_list_ok(&diagnosis->list, CHECK_CONNECTION,
-		"address and route resolved in %d ms, connected in %d ms%s",
-		(int)(resolved - start), (int)(deadline_now() - resolved),
-		diagnosis->secret ? ", mutually authenticated" : "");
+	if (by_tcp)
+		check_list_ok(&diagnosis->list, CHECK_CONNECTION, "connected by TCP in %d ms%s",
+			(int)(deadline_now() - start),
+			diagnosis->secret ? ", mutually authenticated" : "");
+	else
+		check_list_ok(&diagnosis->list, CHECK_CONNECTION,
+			"address and route resolved in %d ms, connected in %d ms%s",
+			(int)(resolved - start), (int)(deadline_now() - resolved),
+			diagnosis->secret ? ", mutually authenticated" : "");
 	check_list_shorten(&diagnosis->list, CHECK_CONNECTION, "connected in %d ms%s",
 		(int)(deadline_now() - resolved),
 		diagnosis->secret ? ", mutually authenticated" : "");

@@ -41,6 +41,14 @@ static void run_checks(struct diagnosis *diagnosis)
 	for (enum check check = CHECK_HOST; check < CHECKS; check++) {
 		if (!diagnosis->options->host && check > CHECK_MANAGER)
 			continues = false;
+		/* Whatever fails in one way may work in the other. */
+		if (diagnosis->options->host && check == CHECK_OTHER_WAY)
+			continues = true;
+		if (diagnose_checks[check].of_rdmacm &&
+			diagnosis->options->bootstrap == BOOTSTRAP_TCP) {
+			check_list_skip(&diagnosis->list, check, "not needed by TCP");
+			continue;
+		}
 		if (!continues) {
 			check_list_skip(&diagnosis->list, check, "%s", why_skipped(diagnosis));
 			continue;
@@ -78,6 +86,7 @@ static void print_round(struct repetition *repetition, const struct diagnosis *d
 static enum exit_status diagnose_once(
 	const struct options *options, const struct output *output, struct repetition *repetition)
 {
+	const bool by_tcp = options->bootstrap == BOOTSTRAP_TCP;
 	struct diagnosis *diagnosis = calloc(1, sizeof(*diagnosis));
 	enum exit_status status;
 
@@ -88,9 +97,11 @@ static enum exit_status diagnose_once(
 	diagnosis->options = options;
 	diagnosis->output = *output;
 	diagnosis->server.source = options->source;
-	diagnosis->server.device = options->device;
+	diagnosis->server.device = by_tcp ? NULL : options->device;
 	diagnosis->end = deadline_in(CHECKS_MS);
 	check_list_init(&diagnosis->list, diagnose_checks, options->host ? options->host : "");
+	diagnosis->list.way = by_tcp ? "TCP" : "rdmacm";
+	diagnosis->list.other_way = by_tcp ? "rdmacm" : "TCP";
 	run_checks(diagnosis);
 	if (options->json)
 		document_print(diagnosis_report_json(diagnosis));

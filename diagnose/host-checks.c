@@ -132,6 +132,8 @@ int check_host(struct diagnosis *diagnosis)
 	lacking = readiness_check(
 		&diagnosis->inventory, diagnosis->options->device, text, sizeof(text));
 	/* With a HOST, the connection shows whether the packets for this host's address arrive. */
+	if (diagnosis->options->bootstrap == BOOTSTRAP_TCP && readiness_is_of_rdmacm(lacking))
+		lacking = HOST_READY;
 	if (lacking != HOST_READY && !(lacking == HOST_STACK && diagnosis->options->host))
 		return check_failed(
 			diagnosis, CHECK_HOST, FAILURE_HOST, PHASE_OPEN, (int)lacking, "%s", text);

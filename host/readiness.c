@@ -330,6 +330,20 @@ enum readiness readiness_of_access(
 	return report(&finding, evidence, size);
 }
 
+bool readiness_is_of_rdmacm(enum readiness lacking)
+{
+	switch (lacking) {
+	case HOST_NO_RDMA_CM:
+	case HOST_NO_DEVICE_ADDRESS:
+	case HOST_LINK_LOCAL:
+	case HOST_NO_MANAGER:
+	case HOST_NO_INTERFACE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 enum readiness readiness_of_support(
 	const char *root, const char *device, char *evidence, size_t size)
 {

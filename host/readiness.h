@@ -18,6 +18,12 @@
 enum readiness readiness_check(
 	const struct inventory *inventory, const char *device, char *evidence, size_t size);
 
+/*
+ * True if only rdmacm lacks it: its device file, an address of the device's interface or the
+ * support of the connection manager. Connections over TCP do without.
+ */
+bool readiness_is_of_rdmacm(enum readiness lacking);
+
 /* Checks only whether this process may open the device's file. */
 enum readiness readiness_of_access(
 	const struct inventory_device *device, char *evidence, size_t size);

@@ -607,18 +607,19 @@ void control_sessions_init(struct control_sessions *control_sessions, unsigned i
 }
 
 /*
- * True if the client's measurement is reported by another session, of its first thread. That
- * session must exist: no client can measure unnoticed.
+ * True if the client's session is reported by another one: a measurement by that of its first
+ * thread, and a diagnosis that tries the other way to connect by the one that it made before. That
+ * session must exist: no client is served unnoticed.
  */
 static bool is_worker(const struct control_sessions *control_sessions, const struct sockaddr *peer,
 	const struct hello *theirs)
 {
 	struct control_session *session;
 
-	if (theirs->kind != HELLO_MEASUREMENT || !(theirs->flags & HELLO_WORKER))
+	if (!(theirs->flags & HELLO_WORKER))
 		return false;
 	TAILQ_FOREACH (session, &control_sessions->all, next)
-		if (session->kind == HELLO_MEASUREMENT && !session->is_worker &&
+		if (session->kind == (enum hello_kind)theirs->kind && !session->is_worker &&
 			address_equal(peer, rdma_get_peer_addr(session->control.id)))
 			return true;
 	return false;

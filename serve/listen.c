@@ -206,12 +206,22 @@ static int listen_this_way(const struct listening *listening, listen_on *listen_
 	return error;
 }
 
-/* Where TCP listens: not only on an address of --device, and on the port of rdmacm's listeners. */
+/*
+ * Where TCP listens: not only on an address of --device. With rdmacm's listeners, on the same port,
+ * and on their address of a --bind host name that has several.
+ */
 static struct listen_addresses tcp_addresses(const struct options *options,
 	const struct listen_addresses *addresses, const struct listeners *listeners)
 {
 	struct listen_addresses tcp = *addresses;
+	const struct sockaddr *bound;
 
+	if (options->bind && listeners->count > 0) {
+		bound = listeners_address(listeners);
+		memcpy(&tcp.all[0], bound, address_length(bound));
+		tcp.count = 1;
+		return tcp;
+	}
 	if (!options->bind && options->device) {
 		tcp.count = 2;
 		tcp.all[0] = (struct sockaddr_storage){.ss_family = AF_INET6};
@@ -320,7 +330,8 @@ int listen_check_host(const struct options *options, const struct output *output
 	lacking = readiness_check(&inventory, options->device, evidence, sizeof(evidence));
 	check_addresses(options, &inventory, output);
 	inventory_free(&inventory);
-	if (lacking == HOST_READY)
+	if (lacking == HOST_READY ||
+		(options->bootstrap == BOOTSTRAP_TCP && readiness_is_of_rdmacm(lacking)))
 		return 0;
 	failure_set(
 		&found, FAILURE_HOST, PHASE_OPEN, (int)lacking, "readiness_check", "%s", evidence);

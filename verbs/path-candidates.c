@@ -137,9 +137,11 @@ static int explain_none(const struct inventory *inventory, const struct path_set
 	if (lacking != HOST_READY)
 		return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking,
 			"ibv_get_device_list", "%s", evidence);
+	if (settings->port > 0)
+		snprintf(text, sizeof(text), " %u", settings->port);
 	return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_NO_PORT, "ibv_query_port",
-		"no active port%s%s has a GID", settings->device ? " of " : "",
-		settings->device ? settings->device : "");
+		"no active port%s%s%s has a GID", settings->port > 0 ? text : "",
+		settings->device ? " of " : "", settings->device ? settings->device : "");
 }
 
 int path_candidates_list(const struct inventory *inventory, const struct path_settings *settings,

@@ -13,10 +13,14 @@
 #include "host/sysfs.h"
 #include "verbs/rdmacm-dial.h"
 #include "verbs/reply-watch.h"
+#include "verbs/tcp-dial.h"
 #include "verbs/timed-connect.h"
 
 /* Milliseconds by which an idle kernel does not exceed the timeout of an attempt. */
 #define RESOLVE_SLACK_MS 1000
+
+/* Milliseconds for a server's answer by TCP, if it does not listen by rdmacm. */
+#define PROBE_MS 500
 
 /* Milliseconds after which a missing reply is unusual, so that it is worth watching for it. */
 #define WATCH_AFTER_MS 500
@@ -185,6 +189,19 @@ static void find_local_cause(struct dial *dial, int64_t milliseconds)
 	}
 }
 
+/* The kernel of the other host answers if nothing listens; a server may listen by TCP only. */
+static void find_other_way(struct dial *dial)
+{
+	struct failure *failure = &dial->failure;
+
+	if (failure->kind != FAILURE_REJECTED || failure->code != REJECTED_NO_LISTENER ||
+		!tcp_dial_answers(dial->address, PROBE_MS))
+		return;
+	*failure = (struct failure){0};
+	failure_set(failure, FAILURE_PATH, PHASE_CONNECT, PATH_TCP_ONLY,
+		rdma_event_str(RDMA_CM_EVENT_REJECTED), "");
+}
+
 /* Only software iWARP lets a request wait, for TCP. */
 static void request_failed(struct dial *dial, int error)
 {
@@ -213,8 +230,10 @@ static int request_connection(
 	else
 		error = await_reply(dial, &watch, reply);
 	reply_watch_end(&watch, &dial->failure);
-	if (error)
+	if (error) {
 		find_local_cause(dial, deadline_now() - start);
+		find_other_way(dial);
+	}
 	return error;
 }
 

@@ -429,12 +429,16 @@ static int take_ready(struct tcp_id *tcp, struct event_copy *copy)
 
 bool tcp_explain(struct failure *failure, int error)
 {
-	if (error != ECONNREFUSED && error != ETIMEDOUT && error != EHOSTUNREACH)
-		return false;
-	failure_set(failure, FAILURE_PATH, PHASE_ADDRESS,
-		error == ECONNREFUSED ? PATH_NO_TCP : PATH_SILENT, "connect", "%s",
-		strerror(error));
-	return true;
+	const enum path_fault fault = error == ECONNREFUSED ? PATH_NO_TCP
+				      : error == ECONNRESET ? PATH_STRANGER
+				      : error == ETIMEDOUT || error == EHOSTUNREACH
+					      ? PATH_SILENT
+					      : PATH_FINE;
+
+	if (fault != PATH_FINE)
+		failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, (int)fault, "connect", "%s",
+			strerror(error));
+	return fault != PATH_FINE;
 }
 
 static int take_connected(struct tcp_id *tcp, struct event_copy *copy)

@@ -1,6 +1,6 @@
 /* See verbs/tcp-dial.h. */
 #include <errno.h>
-#include <string.h>
+#include <poll.h>
 
 #include "verbs/tcp-bootstrap.h"
 #include "verbs/tcp-dial.h"
@@ -36,6 +36,50 @@ static int request_connection(
 	if (tcp_request(dial->id, parameters))
 		return dial_failed(dial, PHASE_CONNECT, "send", errno);
 	return dial_await(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply);
+}
+
+/* Takes what happens to the probe. Returns 1 if the server answers, 0 to go on, or -1. */
+static int take_answer(struct tcp_channel *channel)
+{
+	struct failure failure = {0};
+	struct event_copy copy;
+	struct rdma_cm_id *id;
+
+	if (tcp_channel_take(channel, &copy) <= 0)
+		return 0;
+	id = copy.event.id;
+	switch (copy.event.event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return tcp_offer(id, &failure);
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return 1;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return bootstrap_tcp.failure(id)->code == PATH_STRANGER ? -1 : 1;
+	default:
+		return -1;
+	}
+}
+
+bool tcp_dial_answers(const struct sockaddr *address, int milliseconds)
+{
+	static const struct path_settings settings = {.gid_index = -1};
+	static const struct output output = {.quiet = true};
+	const deadline_t deadline = deadline_in(milliseconds);
+	struct tcp_channel *channel;
+	struct rdma_cm_id *id;
+	int answer = 0;
+
+	if (tcp_channel_create(&channel))
+		return false;
+	if (tcp_start(channel, address, NULL, &settings, &output, &id) == 0) {
+		struct pollfd waiting = {.fd = tcp_channel_fd(channel), .events = POLLIN};
+
+		while (answer == 0 && poll(&waiting, 1, deadline_left(deadline)) > 0)
+			answer = take_answer(channel);
+		bootstrap_tcp.destroy(id);
+	}
+	tcp_channel_destroy(channel);
+	return answer > 0;
 }
 
 const struct dial_way dial_by_tcp = {

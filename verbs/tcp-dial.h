@@ -9,4 +9,10 @@
 
 extern const struct dial_way dial_by_tcp;
 
+/*
+ * True if a server at this address answers the offer of a path, within this many milliseconds.
+ * Blocks. Any thread.
+ */
+bool tcp_dial_answers(const struct sockaddr *address, int milliseconds);
+
 #endif

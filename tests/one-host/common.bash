@@ -40,7 +40,7 @@ bootstrap_by_tcp() {
 			cat >"$folder.new/$program" <<-END
 				#!/bin/bash
 				case "\$*" in
-				status* | copy* | compare* | explain* | *--help* | *--version* | *--watch* | *--stdio* | *--bootstrap*) ;;
+				status* | copy* | compare* | explain* | *--help* | *--version* | *--watch* | *--bootstrap*) ;;
 				*) set -- --bootstrap $way "\$@" ;;
 				esac
 				exec -a $program $(realpath "$PAIR_BIN")/$program "\$@"
@@ -200,6 +200,7 @@ start_server() {
 	local defaults=(--port-file "$DIR/port")
 	[[ " $* " == *' --port '* || " $* " == *' -p '* ]] || defaults+=(--port 0)
 	[[ " $* " == *' --handshake-timeout '* ]] || defaults+=(--handshake-timeout 60)
+	[ "${PAIR_BOOTSTRAP:-}" != tcp ] || [ -z "${PAIR_SERVER:-}" ] || defaults+=(--bootstrap both)
 	[ ! -e "$DIR/port" ] || rm "$DIR/port"
 	collect_messages "$ERRORS"
 	collect_documents "$LOG"
@@ -309,6 +310,7 @@ with_commas() {
 
 # start_peer PROGRAM...: starts a peer that listens, and waits for its port.
 start_peer() {
+	[ "${PAIR_BOOTSTRAP:-}" != tcp ] || skip 'this peer accepts connections by rdmacm only'
 	[ ! -e "$DIR/peer-port" ] || rm "$DIR/peer-port"
 	"$@" >"$DIR/peer" 2>&1 &
 	PEER=$!
@@ -318,7 +320,6 @@ start_peer() {
 
 listening_peer() { # [OPTION VALUE]... -- STEP...
 	local options=()
-	[ "${PAIR_BOOTSTRAP:-}" != tcp ] || skip 'this peer accepts connections by rdmacm only'
 	while [ "$1" != -- ]; do
 		options+=("$1")
 		shift

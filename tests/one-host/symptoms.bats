@@ -32,7 +32,7 @@ load diagnose
 		client write "$ADDRESS" 7471
 	diagnose 3 "$ADDRESS" 7471
 	check_failed 'this host' "the RDMA connection manager's device file is missing" 'this host'
-	has "$OUT" '^ *next: modprobe rdma_ucm$'
+	has "$OUT" '^ *next: modprobe rdma_ucm; without it, --bootstrap tcp at both ends$'
 }
 
 @test "no permission to open the RDMA device files" {

@@ -131,7 +131,7 @@ static void what_is_missing_is_named(void **state)
 		"entry 7 of rxe0 port 1; it has 0 (fe80::1, RoCE v2), 1 (::ffff:10.1.0.1, "
 		"IB/RoCE v1), 2 (::ffff:10.1.0.1, RoCE v2)");
 	assert_none(&(struct path_settings){.device = "rxe0", .port = 3, .gid_index = -1},
-		FAILURE_PATH, PATH_NO_PORT, "no active port of rxe0 has a GID");
+		FAILURE_PATH, PATH_NO_PORT, "no active port 3 of rxe0 has a GID");
 	assert_none(&(struct path_settings){.device = "none", .gid_index = -1}, FAILURE_HOST,
 		HOST_NO_SUCH_DEVICE, "--device none");
 	strcpy(host.devices[1].type, "RNIC");

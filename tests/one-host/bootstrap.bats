@@ -1,0 +1,204 @@
+#!/usr/bin/env bats
+# Connections without rdmacm: the two ends exchange their GIDs and queue pair numbers over TCP.
+
+load common
+
+setup() {
+	prepare
+	! iwarp || [[ $BATS_TEST_DESCRIPTION == *iWARP* ]] || skip 'queue pairs of iWARP need rdmacm'
+}
+
+tcp_server() { start_server --bootstrap tcp "$@"; }
+tcp_client() { client "$1" --bootstrap tcp "${@:2}"; }
+
+# A second port, whose interface has no IP address but its link-local one.
+second_port() {
+	ip link add nearby type dummy
+	undo ip link delete nearby
+	ip link set nearby up
+	rdma link add second type rxe netdev nearby
+	undo rdma link delete second
+	wait_until grep -q '[1-9a-f]' /sys/class/infiniband/second/ports/1/gids/0
+}
+
+@test "every command works without rdmacm, by TCP to any address of the server" {
+	local command
+	mkdir "$DIR/in"
+	tcp_server --verbose --output "$DIR/in/" any
+	head -c 3000000 /dev/urandom >"$DIR/data"
+	for command in write read send; do
+		expect 0 tcp_client "$command" "$ADDRESS" "$PORT"
+		has "$OUT" '^TCP connected\.$'
+		has "$OUT" "^verified both ways by ${command^^} in "
+	done
+	expect 0 tcp_client write --verbose --input "$DIR/data" 127.0.0.1 "$PORT"
+	cmp "$DIR/data" "$DIR/in/data"
+	has "$ERR" "^rdma-client: queue pair [0-9]* to INIT: $VM_DEVICE port 1, P_Key index 0 (0xffff)$"
+	has "$ERR" '^rdma-client: queue pair [0-9]* to RTR: from .* (RoCE v2, index [0-9]*), LID 0, to .*, QP [0-9]*, PSN [0-9]*, path MTU [0-9]*, SL 0, '
+	has "$ERR" '^rdma-client: queue pair [0-9]* to RTS: PSN [0-9]*, timeout 17, retries 7, RNR retries 7, READs [1-9]'
+	has "$ERRORS" '^rdma-server: 127.0.0.1:[0-9]*: path from .* of '
+	for command in 'bandwidth write' 'latency read' 'bandwidth send --threads 2 --qps 2' 'bandwidth write --transport ud' 'latency fetch-add'; do
+		[[ $command != *ud ]] || command='bandwidth send --transport ud'
+		# shellcheck disable=SC2086 # words
+		expect 0 client $command --duration 0.1 --warm-up 0 --verify --bootstrap tcp "$ADDRESS" "$PORT"
+	done
+	expect 0 tcp_client diagnose 127.0.0.1 "$PORT"
+	has "$OUT" '^verdict: RDMA works within this host: '
+	has "$OUT" '^connection  ok      connected by TCP in '
+	stop_server
+}
+
+@test "a port whose interface has no IP address: rdmacm cannot use it, TCP can" {
+	second_port
+	tcp_server --device second any
+	expect 0 tcp_client write --device second "$ADDRESS" "$PORT"
+	has "$OUT" '^verified both ways by WRITE in .*: second/1 here, second/1 at '
+	expect 0 tcp_client diagnose --device second "$ADDRESS" "$PORT"
+	has "$OUT" "^verdict: RDMA works if connected by TCP, but not by rdmacm: the RDMA device's network interface has no suitable address; "
+	expect 3 client write --device second "$ADDRESS" "$PORT"
+	stop_server
+}
+
+# mistake CAUSE EVIDENCE OPTION...: the client's message.
+mistake() {
+	expect 3 tcp_client write "${@:3}" "$ADDRESS" "$PORT"
+	has "$ERR" "$1 (.*$2"
+	one_line "$ERR"
+}
+
+@test "mistakes with GIDs, ports and partitions are named, with the GIDs of both ends" {
+	local index
+	tcp_server any
+	mistake 'this entry of the GID table is empty' "entry 200 of $VM_DEVICE port 1; it has 0 (" --gid-index 200
+	mistake 'this entry of the GID table is empty' "entry 9 of $VM_DEVICE port 1" --gid-index 9
+	mistake 'one end has no active InfiniBand or RoCE port' "port 2 of $VM_DEVICE" --device "$VM_DEVICE" --ib-port 2
+	mistake 'this entry of the partition table is empty' "$VM_DEVICE port 1: index 7 of " --pkey-index 7
+	expect 3 tcp_client write --device nowhere "$ADDRESS" "$PORT"
+	has "$ERR" 'no such RDMA device (--device nowhere'
+	# The index of an address that has gone.
+	ip address add 10.99.0.1/24 dev "$VM_INTERFACE"
+	index=$(gid_index ::ffff:10.99.0.1)
+	expect 0 tcp_client write --gid-index "$index" "$ADDRESS" "$PORT"
+	ip address delete 10.99.0.1/24 dev "$VM_INTERFACE"
+	wait_until gid_is_gone 10.99.0.1
+	mistake 'this entry of the GID table is empty' "entry $index of " --gid-index "$index"
+	# A link-local GID at one end only.
+	stop_server
+	index=$(gid_index fe80:)
+	tcp_server --gid-index "$(gid_index "::ffff:$ADDRESS")" any
+	mistake 'one end has only a link-local GID' "here fe80:.*, there $ADDRESS (RoCE v2, index" --gid-index "$index"
+	stop_server
+	tcp_server --gid-index "$index" any
+	expect 0 tcp_client write --gid-index "$index" "$ADDRESS" "$PORT"
+	mistake 'one end has only a link-local GID' "here $ADDRESS .*, there fe80:" --gid-index "$(gid_index "::ffff:$ADDRESS")"
+	expect 0 tcp_client write "$ADDRESS" "$PORT" # it offers all that it has
+	stop_server
+	# No active port.
+	ip link set "$VM_INTERFACE" down
+	ip address add 192.168.77.1/32 dev lo
+	expect 3 "$PAIR_BIN/rdma-client" write --bootstrap tcp 192.168.77.1 "$PORT"
+	ip link set "$VM_INTERFACE" up
+}
+
+# gid_index PREFIX: the index of the first GID that begins like this, as `ip` prints addresses.
+gid_index() {
+	local file gid
+	for file in /sys/class/infiniband/"$VM_DEVICE"/ports/1/gids/*; do
+		gid=$(<"$file")
+		case $1 in
+		::ffff:*)
+			[ "$gid" = "$(printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' $(tr . ' ' <<<"${1#::ffff:}"))" ] || continue
+			;;
+		*) [[ $gid == "$1"* ]] || continue ;;
+		esac
+		echo "${file##*/}"
+		return
+	done
+	return 1
+}
+gid_is_gone() { ! gid_index "::ffff:$1"; }
+
+@test "a server that accepts one way only, and a client of the other" {
+	start_server any
+	expect 3 tcp_client write "$ADDRESS" "$PORT"
+	has "$ERR" 'nothing accepts TCP connections on this port'
+	has "$ERR" 'start rdma-server there with --bootstrap tcp or both'
+	stop_server
+	tcp_server any
+	expect 3 client write "$ADDRESS" "$PORT"
+	has "$ERR" 'the rdma-server on this port accepts connections by TCP only; use --bootstrap tcp'
+	stop_server
+	start_server --bootstrap both any
+	expect 0 client write "$ADDRESS" "$PORT"
+	expect 0 tcp_client write "$ADDRESS" "$PORT"
+	stop_server
+}
+
+@test "a port in use is named for the way that cannot have it" {
+	local program
+	perl -MIO::Socket -e '$| = 1; $listener = IO::Socket::INET->new(Listen => 1);
+		print $listener->sockport, "\n"; sleep' >"$DIR/tcp" &
+	program=$!
+	CLIENTS+=("$program")
+	wait_line "$DIR/tcp" .
+	expect 1 "$PAIR_BIN/rdma-server" --bootstrap both --port "$(cat "$DIR/tcp")" any
+	has "$ERR" 'another program is listening on this port (TCP: Address already in use)'
+	# The TCP port does not matter to rdmacm, and a program that speaks something else is recognized.
+	start_server --port "$(cat "$DIR/tcp")" any
+	stop_server
+	kill "$program"
+}
+
+@test "diagnose tries both ways, and says which one works" {
+	start_server --bootstrap both any
+	expect 0 client diagnose "$ADDRESS" "$PORT"
+	has "$OUT" '^other way   ok      by TCP, too: connected and message exchanged in '
+	expect 0 tcp_client diagnose "$ADDRESS" "$PORT"
+	has "$OUT" '^other way   ok      by rdmacm, too: '
+	stop_server
+	tcp_server any
+	expect 3 client diagnose "$ADDRESS" "$PORT"
+	has "$OUT" '^verdict: RDMA works if connected by TCP, but not by rdmacm: the rdma-server on this port accepts connections by TCP only; '
+	stop_server
+}
+
+@test "without the device file of rdma_cm, TCP works, and diagnose says so" {
+	undo sysctl -qw "kernel.modprobe=$(sysctl -n kernel.modprobe)"
+	undo modprobe rdma_ucm
+	sysctl -qw kernel.modprobe=/bin/false
+	modprobe -r rdma_ucm
+	tcp_server any
+	expect 0 tcp_client write "$ADDRESS" "$PORT"
+	expect 3 client write "$ADDRESS" "$PORT"
+	has "$ERR" "device file is missing .*; modprobe rdma_ucm; without it, --bootstrap tcp at both ends"
+	expect 3 client diagnose "$ADDRESS" "$PORT"
+	has "$OUT" "^verdict: RDMA works if connected by TCP, but not by rdmacm: the RDMA connection manager's device file is missing; "
+	stop_server
+}
+
+@test "over iWARP, TCP is refused at both ends" {
+	iwarp || skip 'over software iWARP only'
+	start_server any
+	expect 3 tcp_client write "$ADDRESS" "$PORT"
+	stop_server
+	start_server --bootstrap tcp --port 0 any
+	expect 3 tcp_client write "$ADDRESS" "$PORT"
+	has "$ERR" "queue pairs of iWARP can only be connected by rdmacm ($VM_DEVICE); use --bootstrap rdmacm"
+	stop_server
+}
+
+@test "what a client that connects by TCP never says holds up nobody" {
+	local i
+	tcp_server any
+	for i in {1..20}; do
+		exec {SILENT[i]}<>"/dev/tcp/127.0.0.1/$PORT"
+	done
+	printf 'GET / HTTP/1.0\r\n\r\n' >&"${SILENT[1]}"
+	expect 0 tcp_client write "$ADDRESS" "$PORT"
+	wait_until stranger_is_gone
+	stop_server
+}
+stranger_is_gone() {
+	local answer
+	! read -r -t 1 -u "${SILENT[1]}" answer && [ $? -lt 128 ]
+}
