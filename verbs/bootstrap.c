@@ -5,7 +5,6 @@
 #include "base/address.h"
 #include "host/device-address.h"
 #include "verbs/bootstrap.h"
-#include "verbs/cm.h"
 
 /*
  * A lost packet is sent again after TRANSPORT_ACK_TIMEOUT. Older kernels and other transports lack

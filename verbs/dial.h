@@ -14,42 +14,7 @@
 #ifndef VERBS_DIAL_H
 #define VERBS_DIAL_H
 
-#include "base/output.h"
-#include "verbs/bootstrap.h"
-#include "verbs/cm.h"
-#include "verbs/path-choice.h"
-#include "verbs/server-addresses.h"
-
-struct dial {
-	/* Set by the user. */
-	struct server_addresses server;
-	const char *peer; /* the server's name in messages */
-	const struct output *output;
-	bool shows_steps;    /* print steps on standard output; --verbose prints details */
-	deadline_t deadline; /* for all attempts together */
-	int64_t timeout;     /* of the option that set the deadline, in milliseconds; 0: none */
-	int stop_fd;         /* -1: none */
-	int dscp;            /* id_set_dscp() */
-	const struct path_settings *path; /* to connect by TCP; NULL: by rdmacm */
-	bool watches;                     /* for the reply, from the start: verbs/reply-watch.h */
-
-	/*
-	 * Creates the connection's objects on the id, posts the receives, and sets the parameters
-	 * of rdma_connect(). Returns 0, or -1 with the failure recorded.
-	 */
-	int (*prepare)(void *user, struct cm_channel *channel, struct rdma_cm_id *id,
-		struct rdma_conn_param *parameters, struct failure *failure);
-	/* Called if the attempt failed: frees prepare()'s objects, the id and the channel. */
-	void (*discard)(void *user, const struct failure *reason);
-	void *user;
-
-	const struct bootstrap *bootstrap;
-	struct failure failure;
-	struct failure refused;         /* the last refusal by a full server */
-	const struct sockaddr *address; /* the server address of this attempt */
-	struct cm_channel *channel;
-	struct rdma_cm_id *id;
-};
+#include "verbs/dial-steps.h"
 
 /*
  * Connects to the first server address that works. *reply receives the event with the server's

@@ -11,7 +11,6 @@
 #include "verbs/device.h"
 #include "verbs/opened-devices.h"
 #include "verbs/path-candidates.h"
-#include "verbs/path-choice.h"
 
 static bool is_active(const struct inventory_port *port)
 {
@@ -209,6 +208,21 @@ int path_candidates_find(const struct path_settings *settings, const struct sock
 		return -1;
 	*failure = (struct failure){0}; /* of another candidate */
 	return 0;
+}
+
+void path_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+
+	memset(address, 0, sizeof(*address));
+	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid->raw)) {
+		v4->sin_family = AF_INET;
+		memcpy(&v4->sin_addr, gid->raw + 12, sizeof(v4->sin_addr));
+	} else {
+		v6->sin6_family = AF_INET6;
+		memcpy(&v6->sin6_addr, gid->raw, sizeof(v6->sin6_addr));
+	}
 }
 
 bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)

@@ -15,6 +15,10 @@
 #include "host/path-settings.h"
 #include "protocol/tcp-frames.h"
 
+/* A full member of a partition has this bit; two limited members cannot communicate. */
+#define PATH_PKEY_FULL   0x8000
+#define PATH_PKEY_NUMBER 0x7fff
+
 /* One of this host's GIDs. */
 struct path_candidate {
 	struct tcp_gid gid;
@@ -42,6 +46,9 @@ int path_candidates_list(const struct inventory *inventory, const struct path_se
  */
 int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
 	struct path_candidates *candidates, struct failure *failure);
+
+/* The address of a GID: IPv4 if it is mapped, otherwise IPv6. */
+void path_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address);
 
 /* True if this host's routes to the address of this GID use the candidate's interface. */
 bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to);

@@ -59,21 +59,6 @@ void path_choose(const struct tcp_offer *offer, const struct path_candidates *ca
 		path->gids[i] = candidates->all[i].gid;
 }
 
-void path_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address)
-{
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
-
-	memset(address, 0, sizeof(*address));
-	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid->raw)) {
-		v4->sin_family = AF_INET;
-		memcpy(&v4->sin_addr, gid->raw + 12, sizeof(v4->sin_addr));
-	} else {
-		v6->sin6_family = AF_INET6;
-		memcpy(&v6->sin6_addr, gid->raw, sizeof(v6->sin6_addr));
-	}
-}
-
 void path_offer(const struct path_candidates *candidates, struct tcp_offer *offer)
 {
 	offer->count = candidates->count;

@@ -8,10 +8,6 @@
 
 #include "verbs/path-candidates.h"
 
-/* A full member of a partition has this bit; two limited members cannot communicate. */
-#define PATH_PKEY_FULL   0x8000
-#define PATH_PKEY_NUMBER 0x7fff
-
 /*
  * For a server: chooses from the client's offer and its own candidates the first pair that fits.
  * If there is one, path->chosen is the client's, path->gids[0] ours, and *own its place. Otherwise
@@ -28,9 +24,6 @@ void path_offer(const struct path_candidates *candidates, struct tcp_offer *offe
 /* Writes "10.0.0.1 (RoCE v2, index 1)". */
 #define PATH_GID_TEXT (ADDRESS_TEXT_SIZE + 40)
 void path_gid_text(const struct tcp_gid *gid, char text[PATH_GID_TEXT]);
-
-/* The address of a GID: IPv4 if it is mapped, otherwise IPv6. */
-void path_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address);
 
 /* Records why the server refused, with the GIDs of both ends. Returns -1. */
 int path_refused(

@@ -15,7 +15,9 @@
 #include "base/address.h"
 #include "verbs/bootstrap.h"
 #include "verbs/opened-devices.h"
-#include "verbs/tcp-id.h"
+#include "verbs/path-choice.h"
+#include "verbs/tcp-bootstrap.h"
+#include "verbs/tcp-queue-pair.h"
 
 /* Sockets that one call looks at. */
 #define LOOKS 16
@@ -429,11 +431,10 @@ static int take_ready(struct tcp_id *tcp, struct event_copy *copy)
 
 bool tcp_explain(struct failure *failure, int error)
 {
-	const enum path_fault fault = error == ECONNREFUSED ? PATH_NO_TCP
-				      : error == ECONNRESET ? PATH_STRANGER
-				      : error == ETIMEDOUT || error == EHOSTUNREACH
-					      ? PATH_SILENT
-					      : PATH_FINE;
+	const enum path_fault fault = error == ECONNREFUSED                         ? PATH_NO_TCP
+				      : error == ECONNRESET                         ? PATH_STRANGER
+				      : error == ETIMEDOUT || error == EHOSTUNREACH ? PATH_SILENT
+										    : PATH_FINE;
 
 	if (fault != PATH_FINE)
 		failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, (int)fault, "connect", "%s",

@@ -15,9 +15,9 @@
 #include <rdma/rdma_cma.h>
 
 #include "base/output.h"
+#include "host/path-settings.h"
 #include "verbs/bootstrap.h"
 #include "verbs/cm.h"
-#include "verbs/path-choice.h"
 
 /* Connections without a request: a new one takes the place of the oldest. */
 #define TCP_HALF_OPEN    256

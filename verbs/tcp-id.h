@@ -5,8 +5,9 @@
 #include <sys/queue.h>
 
 #include "base/deadline.h"
+#include "base/output.h"
 #include "verbs/bootstrap.h"
-#include "verbs/tcp-bootstrap.h"
+#include "verbs/path-candidates.h"
 
 enum tcp_state {
 	TCP_LISTENS,
@@ -53,20 +54,5 @@ static inline struct tcp_id *tcp_id_of(const struct rdma_cm_id *id)
 {
 	return (struct tcp_id *)id;
 }
-
-/* The functions of the row bootstrap_tcp that concern the queue pair: verbs/tcp-queue-pair.c. */
-int tcp_create_queue_pair(
-	struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attributes);
-void tcp_destroy_queue_pair(struct rdma_cm_id *id);
-int tcp_attributes(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *mask);
-
-/* Fills in what the peer must know of the queue pair, with the depths of rdma_connect(3). */
-void tcp_describe_queue_pair(struct tcp_id *tcp, const struct rdma_conn_param *parameters);
-
-/*
- * Moves the queue pair to RTR and RTS: the peer is described. Returns 0, or -1 with errno set and
- * the id's failure recorded.
- */
-int tcp_connect_queue_pair(struct tcp_id *tcp);
 
 #endif

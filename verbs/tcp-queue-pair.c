@@ -9,7 +9,8 @@
 #include <sys/random.h>
 
 #include "verbs/device.h"
-#include "verbs/tcp-id.h"
+#include "verbs/path-choice.h"
+#include "verbs/tcp-queue-pair.h"
 
 /* How long a sender waits after an RNR NAK: 12 encodes 0.64 ms. */
 #define RNR_TIMER 12
