@@ -44,7 +44,7 @@ comma := ,
 short := $(if $(filter 1,$(V))$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)
 say = $(if $(short),@echo '  $1  $2' && )
 
-folders := base cli control copy diagnose exchange host measure protocol serve stream verbs
+folders := base cli control copy diagnose exchange host measure multicast protocol serve stream verbs
 library := $(BUILD)/librdma-pair.a
 programs := rdma-server rdma-client
 unit_tests := $(patsubst %.c,%,$(wildcard tests/unit/*/test-*.c))

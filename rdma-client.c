@@ -23,6 +23,7 @@
 #include "host/retransmissions.h"
 #include "measure/comparison.h"
 #include "measure/measure.h"
+#include "multicast/send.h"
 #include "rdma-common.h"
 #include "verbs/channel.h"
 #include "verbs/dial.h"
@@ -489,11 +490,14 @@ static enum exit_status run_command(struct client *client)
 		return measure_server(options, program);
 	case CLI_COPY:
 		return copy(client);
+	case CLI_SEND_GROUP:
+		return multicast_send(options, program, &client->loop.signal);
 	case CLI_EXCHANGE:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:
 	case CLI_SERVE: /* the server's commands */
 	case CLI_STATUS:
+	case CLI_RECEIVE_GROUP:
 	case CLI_COMMANDS:
 		break;
 	}

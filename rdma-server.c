@@ -15,6 +15,7 @@
 #include "cli/meter.h"
 #include "cli/startup.h"
 #include "exchange/report.h"
+#include "multicast/receive.h"
 #include "serve/listen.h"
 #include "serve/port-file.h"
 #include "serve/service.h"
@@ -366,6 +367,9 @@ int main(int argc, char *argv[])
 		return (int)status;
 	if (server.options.command == CLI_STATUS) {
 		status = ask_status(&server);
+	} else if (server.options.command == CLI_RECEIVE_GROUP) {
+		status = multicast_receive(
+			&server.options, server.output.program, &server.loop.signal);
 	} else {
 		status = set_up(&server, greeting) ? STATUS_FAILED : run(&server);
 		tear_down(&server);

@@ -42,6 +42,7 @@ enum failure_kind {
 	FAILURE_NO_HELLO,      /* the accepting program sent no hello: it is not rdma-server */
 	FAILURE_ADDRESS,       /* the address cannot be that of a host: enum address_fault */
 	FAILURE_IMPAIRED,      /* RDMA works, but not as it should: enum impairment */
+	FAILURE_MULTICAST,     /* of a group: an errno */
 	FAILURE_PATH,          /* without rdmacm, two ports cannot be connected: enum path_fault */
 };
 
@@ -70,6 +71,7 @@ enum readiness {
 	HOST_NO_MANAGER,    /* rdmacm does not support any device: host/device-support.h */
 	HOST_NO_INTERFACE,  /* no port has a network interface: host/device-support.h */
 	HOST_NO_OPERATION,  /* it, or the peer, does not support the operation to be measured */
+	HOST_NO_DATAGRAMS,  /* its queue pairs have no datagrams, as over iWARP */
 	HOST_NO_OPTION,     /* it, or the peer, does not support an option of the measurement */
 };
 
@@ -80,6 +82,7 @@ enum address_fault {
 	ADDRESS_NO_SCOPE,     /* a link-local address without its interface */
 	ADDRESS_MULTICAST,
 	ADDRESS_BROADCAST,
+	ADDRESS_NOT_MULTICAST, /* it should be that of a group */
 	ADDRESS_CONTESTED,    /* several MAC addresses answer for it, and its host does not */
 	ADDRESS_GATEWAY,      /* several MAC addresses answer for the gateway to a silent host */
 	ADDRESS_NEEDS_SOURCE, /* only packets from certain source addresses have a route to it */

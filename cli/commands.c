@@ -32,6 +32,20 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words_min = 1,
 			.words_max = 2,
 		},
+	[CLI_RECEIVE_GROUP] =
+		{
+			.program = PROGRAM_SERVER,
+			.names = "multicast",
+			.words = "multicast GROUP",
+			.about =
+				"Receive what `rdma-client multicast GROUP` sends to a multicast group, and count\n"
+				"what was lost, until SIGINT or SIGTERM.\n",
+			.example = "multicast 239.1.2.3",
+			.mode = -1,
+			.host = 1,
+			.words_min = 2,
+			.words_max = 2,
+		},
 	[CLI_EXCHANGE] =
 		{
 			.program = PROGRAM_CLIENT,
@@ -91,6 +105,21 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.host = 2,
 			.words_min = 3,
 			.words_max = 4,
+		},
+	[CLI_SEND_GROUP] =
+		{
+			.program = PROGRAM_CLIENT,
+			.names = "multicast",
+			.words = "multicast GROUP",
+			.summary = "send datagrams to a multicast group",
+			.about =
+				"Send a message or, with --count, a stream of datagrams to a multicast group, which\n"
+				"any number of `rdma-server multicast GROUP` receive and count.\n",
+			.example = "multicast 239.1.2.3",
+			.mode = -1,
+			.host = 1,
+			.words_min = 2,
+			.words_max = 2,
 		},
 	[CLI_COMPARE] =
 		{

@@ -115,6 +115,8 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 		break;
 	case CLI_BANDWIDTH: /* has no room for it */
 	case CLI_STATUS:
+	case CLI_RECEIVE_GROUP:
+	case CLI_SEND_GROUP:
 	case CLI_COPY:
 	case CLI_COMPARE:
 	case CLI_DIAGNOSE:

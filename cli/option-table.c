@@ -17,6 +17,7 @@
 #include "cli/choice.h"
 #include "cli/option-table.h"
 #include "protocol/command.h"
+#include "protocol/datagram.h"
 #include "protocol/test-parameters.h"
 
 #define KIB         UINT64_C(1024)
@@ -339,14 +340,17 @@ static bool take_mode(struct options *options, const struct option_row *row, con
 #define DIAGNOSE     (1U << CLI_DIAGNOSE)
 #define COMPARE      (1U << CLI_COMPARE)
 #define EXPLAIN      (1U << CLI_EXPLAIN)
+#define RECEIVE      (1U << CLI_RECEIVE_GROUP)
+#define SEND         (1U << CLI_SEND_GROUP)
+#define MULTICAST    (RECEIVE | SEND)
 #define CLIENT       (1U << CLI_EXCHANGE | MEASUREMENTS | DIAGNOSE)
 
 #define FIELD(member) \
 	.field = offsetof(struct options, member), .width = sizeof(((struct options *)0)->member)
 
 const struct option_row option_rows[] = {
-	{SERVER, 0, "bind", "ADDRESS", "listen on this address only", take_host, FIELD(bind), 0, 0,
-		"an address or a host name without a port"},
+	{SERVER | RECEIVE, 0, "bind", "ADDRESS", "listen on this address only", take_host,
+		FIELD(bind), 0, 0, "an address or a host name without a port"},
 	{BANDWIDTH, 0, "bidirectional", NULL, "measure both directions at the same time", take_flag,
 		FIELD(measure.bidirectional)},
 	{SERVER, 0, "bootstrap", "rdmacm|tcp|both", "accept connections this way; default rdmacm",
@@ -357,15 +361,18 @@ const struct option_row option_rows[] = {
 		FIELD(buffer), 16 * KIB, 4 * GIB, "16K to 4G"},
 	{EXCHANGE, 0, "chunk", "SIZE", "limit one WRITE or READ; default by device", take_size,
 		FIELD(chunk), KIB, 64 * MIB, "1K to 64M"},
-	{SERVER | STATUS | CLIENT | COPY | COMPARE, 0, "color", "auto|always|never",
+	{SERVER | STATUS | CLIENT | COPY | COMPARE | MULTICAST, 0, "color", "auto|always|never",
 		"color results; default: on a terminal", take_choice, FIELD(color), 0, 0,
 		"auto, always or never"},
-	{SERVER, 0, "count", "N", "exit after N clients", take_number, FIELD(count), 1, UINT64_MAX},
+	{SERVER | RECEIVE, 0, "count", "N", "exit after N clients", take_number, FIELD(count), 1,
+		UINT64_MAX},
+	{SEND, 0, "count", "N", "send N numbered datagrams; default: one message", take_number,
+		FIELD(multicast.count), 1, DATAGRAM_COUNT_MAX},
 	{MEASUREMENTS, 0, "csv", NULL, "print comma-separated values instead of text", take_flag,
 		FIELD(measure.csv)},
 	{EXCHANGE | BANDWIDTH, 0, "depth", "N", "keep N operations in flight; default by size",
 		take_number, FIELD(depth), 1, DEPTH_MAX},
-	{SERVER | CLIENT | COPY, 'd', "device", "NAME",
+	{SERVER | CLIENT | COPY | MULTICAST, 'd', "device", "NAME",
 		"use only this RDMA device (see `rdma link`)", take_text, FIELD(device)},
 	{FILES, 0, "direct", NULL, "read and write a file past the page cache", take_flag,
 		FIELD(direct)},
@@ -385,7 +392,7 @@ const struct option_row option_rows[] = {
 		FIELD(path.gid_index), 0, UINT8_MAX},
 	{SERVER, 0, "handshake-timeout", "SECONDS", "limit the time of a handshake; default 8",
 		take_seconds, FIELD(handshake_timeout), 1, DAY, "0.001 to 86400 seconds"},
-	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN, 'h', "help", NULL,
+	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN | MULTICAST, 'h', "help", NULL,
 		"print this help and exit", .take = NULL},
 	{1U << CLI_LATENCY, 0, "histogram", NULL, "print the distribution of the latencies",
 		take_flag, FIELD(measure.histogram)},
@@ -410,7 +417,7 @@ const struct option_row option_rows[] = {
 		1, UINT64_MAX - 1, "a size of at least 1"},
 	{SERVER, 0, "memory", "SIZE", "limit the memory of all clients together", take_size,
 		FIELD(memory), OPTIONS_MEMORY_MIN, 1024 * TIB, "a size from 4M to 1024T"},
-	{EXCHANGE, 0, "message", "TEXT", "send this text, at most 1023 bytes", take_message,
+	{EXCHANGE | SEND, 0, "message", "TEXT", "send this text, at most 1023 bytes", take_message,
 		FIELD(message)},
 	{COPY, 0, "mode", "write|read|send", "move the data by this operation; default write",
 		take_mode, .expected = "write, read or send"},
@@ -434,7 +441,10 @@ const struct option_row option_rows[] = {
 		FIELD(progress), PROGRESS_ALWAYS},
 	{BANDWIDTH, 0, "qps", "N", "use N queue pairs per thread; default 1", take_number,
 		FIELD(measure.queue_pairs), 1, TEST_QUEUE_PAIRS_MAX},
-	{SERVER | CLIENT | COPY, 'q', "quiet", NULL, "print only errors", take_flag, FIELD(quiet)},
+	{SERVER | CLIENT | COPY | MULTICAST, 'q', "quiet", NULL, "print only errors", take_flag,
+		FIELD(quiet)},
+	{SEND, 0, "rate", "N", "send N datagrams per second; default 1000", take_number,
+		FIELD(multicast.rate), 1, 1000000000},
 	{EXCHANGE | BANDWIDTH, 0, "relaxed-ordering", "WHEN",
 		"relax PCI write order: auto, on or off", take_ordering, FIELD(ordering), 0, 0,
 		"auto, on or off"},
@@ -448,13 +458,13 @@ const struct option_row option_rows[] = {
 		FIELD(measure.gathers), 1, TEST_SGE_MAX},
 	{BANDWIDTH, 0, "signal-every", "N", "ask for one completion for N operations", take_number,
 		FIELD(measure.signal_every), 1, TEST_DEPTH_MAX},
-	{MEASUREMENTS, 0, "size", "SIZE[..SIZE]",
+	{MEASUREMENTS | SEND, 0, "size", "SIZE[..SIZE]",
 		"use this size or range; default 64K (latency: 8)", take_sizes,
 		FIELD(measure.smallest), 1, COMMAND_REGION_MAX,
 		"a size from 1 to 16M, or an ascending range, such as 2..8M"},
 	{SERVER | CLIENT, 0, "sl", "N", "use this service level; default 0", take_number,
 		FIELD(path.service_level), 0, 15},
-	{CLIENT | COPY, 0, "source", "ADDRESS", "connect from this local address", take_host,
+	{CLIENT | COPY | SEND, 0, "source", "ADDRESS", "connect from this local address", take_host,
 		FIELD(source), 0, 0, "an address or a host name without a port"},
 	{BANDWIDTH, 0, "srq", NULL, "share the receives of all queue pairs", take_flag,
 		FIELD(measure.shares)},
@@ -462,8 +472,9 @@ const struct option_row option_rows[] = {
 		FIELD(stdio)},
 	{BANDWIDTH, 0, "threads", "N", "run N threads, one connection each; default 1", take_number,
 		FIELD(measure.threads), 1, OPTIONS_THREADS_MAX},
-	{FILES | MEASUREMENTS, 0, "timeout", "SECONDS", "wait this long for the peer; default 10",
-		take_seconds, FIELD(timeout), 1, DAY, "0.001 to 86400 seconds"},
+	{FILES | MEASUREMENTS | MULTICAST, 0, "timeout", "SECONDS",
+		"wait this long for the peer; default 10", take_seconds, FIELD(timeout), 1, DAY,
+		"0.001 to 86400 seconds"},
 	{SERVER, 0, "timestamps", NULL, "begin each line with the time", take_flag,
 		FIELD(timestamps)},
 	{SERVER | CLIENT | COPY, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)",
@@ -474,11 +485,11 @@ const struct option_row option_rows[] = {
 		"print rates in this unit; default MB/s", take_unit, FIELD(measure.unit), 0, 0,
 		"MB/s, MiB/s or Gb/s"},
 	{FILES, 0, "update", NULL, "merge into existing directories", take_flag, FIELD(update)},
-	{FILES | MEASUREMENTS | DIAGNOSE, 'v', "verbose", NULL, "print details", take_flag,
-		FIELD(verbose)},
+	{FILES | MEASUREMENTS | DIAGNOSE | MULTICAST, 'v', "verbose", NULL, "print details",
+		take_flag, FIELD(verbose)},
 	{MEASUREMENTS, 0, "verify", NULL, "verify every byte at both ends", take_flag,
 		FIELD(measure.verify)},
-	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN, 'V', "version", NULL,
+	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN | MULTICAST, 'V', "version", NULL,
 		"print the version and exit", .take = NULL},
 	{MEASUREMENTS, 0, "warm-up", "SECONDS", "warm up before each size; default 0.2",
 		take_seconds, FIELD(measure.warm_up), 0, DAY, "0 to 86400 seconds"},

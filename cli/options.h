@@ -41,10 +41,12 @@
 enum cli_command_id {
 	CLI_SERVE,
 	CLI_STATUS,
+	CLI_RECEIVE_GROUP, /* the server's `multicast` */
 	CLI_EXCHANGE,
 	CLI_COPY,
 	CLI_BANDWIDTH,
 	CLI_LATENCY,
+	CLI_SEND_GROUP, /* the client's `multicast` */
 	CLI_COMPARE,
 	CLI_DIAGNOSE,
 	CLI_EXPLAIN,
@@ -134,6 +136,12 @@ enum options_bootstrap {
 /* What a server needs for one diagnosis, or for one exchange with any --depth, in bytes. */
 #define OPTIONS_MEMORY_MIN (UINT64_C(4) << 20)
 
+/* What `multicast` sends. */
+struct options_multicast {
+	uint64_t count; /* datagrams */
+	uint32_t rate;  /* datagrams per second */
+};
+
 struct options {
 	enum cli_command_id command;
 	const struct mode *mode; /* NULL: the server's `any`, the client's `diagnose` */
@@ -182,6 +190,7 @@ struct options {
 	int64_t handshake_timeout;            /* milliseconds */
 
 	/* client */
+	struct options_multicast multicast;
 	const char *source; /* NULL: the route's source address */
 	const char *host;   /* NULL: diagnose only this host */
 	bool port_given;    /* PORT is on the command line */

@@ -17,6 +17,7 @@
 #include "cli/parse.h"
 #include "cli/places.h"
 #include "protocol/command.h"
+#include "protocol/datagram.h"
 #include "protocol/test-parameters.h"
 
 /* Option defaults, repeated in --help and the manual pages. */
@@ -30,6 +31,9 @@
 #define BANDWIDTH_SIZE    65536 /* bytes */
 #define LATENCY_SIZE      8
 #define DATAGRAM_SIZE     1024 /* the RDMA MTU of an Ethernet of 1,500 bytes */
+
+/* Datagrams per second. */
+#define MULTICAST_RATE 1000
 
 /* For a row without a letter, getopt_long() returns this number plus the row's index. */
 #define LONG_OPTION 256
@@ -530,8 +534,11 @@ static enum options_result take_words(struct options *options, const struct line
 		return options_advise(options, "%s is missing; for example: %s %s",
 			line->word_count == command->mode ? "the mode"
 			: options->command == CLI_COPY    ? "DESTINATION"
-			: command->host < 0               ? "FILE"
-							  : "HOST",
+			: options->command == CLI_RECEIVE_GROUP ||
+					options->command == CLI_SEND_GROUP
+				? "GROUP"
+			: command->host < 0 ? "FILE"
+					    : "HOST",
 			program_name(line->program), command->example);
 	if (options->command == CLI_EXCHANGE) {
 		enum options_result result = take_files(options, line, &files_server);
@@ -558,6 +565,11 @@ static enum options_result take_words(struct options *options, const struct line
 		options->files[i] = line->words[1 + i];
 	if (command->host < 0 || command->host >= line->word_count)
 		return OPTIONS_RUN;
+	if (options->command == CLI_RECEIVE_GROUP || options->command == CLI_SEND_GROUP) {
+		options->host = line->words[command->host];
+		return *options->host ? OPTIONS_RUN
+				      : options_wrong(options, "GROUP must not be empty");
+	}
 	return take_server(options, line, line->words[command->host],
 		command->host + 1 < line->word_count ? line->words[command->host + 1] : NULL);
 }
@@ -892,6 +904,31 @@ static enum options_result check_path(struct options *options, const struct line
 	return OPTIONS_RUN;
 }
 
+/* Completes what `multicast` sends: without --count, one message. */
+static enum options_result check_multicast(struct options *options)
+{
+	struct options_multicast *multicast = &options->multicast;
+	const struct options_measure *measure = &options->measure;
+	const bool stream = multicast->count > 0 || measure->smallest > 0;
+
+	if (options->message && stream)
+		return options_wrong(options,
+			"--message and %s are mutually exclusive: a message is one datagram",
+			multicast->count > 0 ? "--count" : "--size");
+	if (measure->smallest != measure->largest)
+		return options_wrong(options, "multicast takes one --size, not a range");
+	if (measure->smallest > 0 && measure->smallest < DATAGRAM_HEADER)
+		return options_wrong(
+			options, "--size must be at least %d, that of the header", DATAGRAM_HEADER);
+	if (!options->message && !stream)
+		options->message = "message from the sender of this group";
+	if (multicast->count == 0)
+		multicast->count = 1;
+	if (multicast->rate == 0)
+		multicast->rate = MULTICAST_RATE;
+	return OPTIONS_RUN;
+}
+
 /* Checks the combination of options after each has been checked alone. */
 static enum options_result check_together(struct options *options, const struct line *line)
 {
@@ -914,7 +951,10 @@ static enum options_result check_together(struct options *options, const struct 
 		return check_measurement(options);
 	case CLI_DIAGNOSE:
 		return options->watch ? check_watch(options, line) : OPTIONS_RUN;
+	case CLI_SEND_GROUP:
+		return check_multicast(options);
 	case CLI_STATUS:
+	case CLI_RECEIVE_GROUP:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:
 	case CLI_COMMANDS:

@@ -17,6 +17,9 @@
 /* Time limit for looking up a name, in milliseconds. */
 #define NAME_MS 5000
 
+/* ENOTSUPP of linux/errno.h, which programs should not see, but do. */
+#define KERNEL_ENOTSUPP 524
+
 static bool is_multicast(const struct sockaddr *address)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
@@ -66,7 +69,8 @@ static int find_device_address(
 		return 0;
 	return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS,
 		iwarp ? HOST_NO_DATAGRAMS : HOST_NO_DEVICE_ADDRESS, "rdma_bind_addr",
-		"no InfiniBand or RoCE device has an %s address", family == AF_INET ? "IPv4" : "IPv6");
+		"no InfiniBand or RoCE device has an %s address",
+		family == AF_INET ? "IPv4" : "IPv6");
 }
 
 /* Finds the local address, which determines the device. */
@@ -145,11 +149,10 @@ static int make_queue_pair(
 	size = (size_t)group->slots * group->slot_size;
 	group->pd = ibv_alloc_pd(group->id->verbs);
 	group->completions = ibv_create_comp_channel(group->id->verbs);
-	if (!group->pd || !group->completions ||
-		fcntl(group->completions->fd, F_SETFL, O_NONBLOCK))
+	if (!group->pd || !group->completions || fcntl(group->completions->fd, F_SETFL, O_NONBLOCK))
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_alloc_pd", errno);
-	group->cq = ibv_create_cq(
-		group->id->verbs, (int)group->slots + 1, NULL, group->completions, 0);
+	group->cq =
+		ibv_create_cq(group->id->verbs, (int)group->slots + 1, NULL, group->completions, 0);
 	if (!group->cq)
 		return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_create_cq", errno);
 	attributes.send_cq = attributes.recv_cq = group->cq;
@@ -160,6 +163,15 @@ static int make_queue_pair(
 		return failure_errno(failure, PHASE_ALLOCATION, "calloc", ENOMEM);
 	group->mr = ibv_reg_mr(group->pd, group->memory, size, IBV_ACCESS_LOCAL_WRITE);
 	return group->mr ? 0 : failure_errno(failure, PHASE_MEMORY, "ibv_reg_mr", errno);
+}
+
+/* Records why the group cannot be joined. The kernel has an errno of its own for what it lacks. */
+static int not_joined(struct failure *failure, int error)
+{
+	if (error == KERNEL_ENOTSUPP)
+		error = EOPNOTSUPP;
+	return failure_set(failure, FAILURE_MULTICAST, PHASE_CONNECT, error, "rdma_join_multicast",
+		"%s", strerror(error));
 }
 
 /* Waits until the group has been joined. */
@@ -178,8 +190,8 @@ static int await_join(
 			return failure_set(failure, FAILURE_MULTICAST, PHASE_CONNECT, ETIMEDOUT,
 				"--timeout", "no answer in time");
 		if (waiting[1].revents)
-			return failure_set(failure, FAILURE_INTERRUPTED, PHASE_CONNECT, EINTR,
-				"signal", "");
+			return failure_set(
+				failure, FAILURE_INTERRUPTED, PHASE_CONNECT, EINTR, "signal", "");
 	}
 	status = event->status;
 	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && status == 0) {
@@ -195,9 +207,7 @@ static int await_join(
 		status = -EIO;
 	}
 	rdma_ack_cm_event(event);
-	return status == 0 ? 0
-			   : failure_set(failure, FAILURE_MULTICAST, PHASE_CONNECT, abs(status),
-				     "rdma_join_multicast", "%s", strerror(abs(status)));
+	return status == 0 ? 0 : not_joined(failure, abs(status));
 }
 
 static void show(const struct group *group, const struct group_settings *settings)
@@ -224,8 +234,7 @@ int group_join(struct group *group, const struct group_settings *settings, struc
 		if (group_post_receive(group, i))
 			return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", EIO);
 	if (rdma_join_multicast(group->id, (struct sockaddr *)&address, NULL))
-		return failure_set(failure, FAILURE_MULTICAST, PHASE_CONNECT, errno,
-			"rdma_join_multicast", "%s", strerror(errno));
+		return not_joined(failure, errno);
 	if (await_join(group, settings, failure))
 		return -1;
 	show(group, settings);
@@ -275,15 +284,14 @@ int group_post_send(struct group *group, unsigned int slot, uint32_t size)
 	struct ibv_sge sge = {.addr = (uintptr_t)group_slot(group, slot),
 		.length = size,
 		.lkey = group->mr->lkey};
-	struct ibv_send_wr *bad,
-		request = {.wr_id = slot,
-			.sg_list = &sge,
-			.num_sge = 1,
-			.opcode = IBV_WR_SEND,
-			.send_flags = IBV_SEND_SIGNALED,
-			.wr.ud = {.ah = group->address,
-				.remote_qpn = group->qp_num,
-				.remote_qkey = group->qkey}};
+	struct ibv_send_wr *bad, request = {.wr_id = slot,
+					 .sg_list = &sge,
+					 .num_sge = 1,
+					 .opcode = IBV_WR_SEND,
+					 .send_flags = IBV_SEND_SIGNALED,
+					 .wr.ud = {.ah = group->address,
+						 .remote_qpn = group->qp_num,
+						 .remote_qkey = group->qkey}};
 
 	return -ibv_post_send(group->id->qp, &request, &bad);
 }

@@ -19,10 +19,10 @@ struct group_settings {
 	const char *device; /* NULL: any */
 	const char *source; /* local address or host name; NULL: one of the device */
 	const struct output *output;
-	deadline_t deadline;    /* of joining */
-	int stop_fd;            /* readable: the user wants to stop; -1: none */
-	unsigned int slots;     /* datagrams in memory */
-	bool receives;          /* the slots are posted as receives; otherwise they are sent from */
+	deadline_t deadline; /* of joining */
+	int stop_fd;         /* readable: the user wants to stop; -1: none */
+	unsigned int slots;  /* datagrams in memory */
+	bool receives;       /* the slots are posted as receives; otherwise they are sent from */
 };
 
 struct group {
@@ -35,8 +35,8 @@ struct group {
 	struct ibv_ah *address; /* of the group */
 	uint8_t *memory;
 	unsigned int slots;
-	uint32_t slot_size; /* of a receive: the GRH, then the largest datagram */
-	uint32_t mtu;       /* largest datagram */
+	uint32_t slot_size;    /* of a receive: the GRH, then the largest datagram */
+	uint32_t mtu;          /* largest datagram */
 	uint32_t qp_num, qkey; /* to send to */
 	union ibv_gid mgid;
 	uint16_t mlid; /* of InfiniBand */

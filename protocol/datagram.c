@@ -17,8 +17,7 @@ void datagram_encode(const struct datagram *datagram, uint8_t bytes[DATAGRAM_HEA
 	le_put64(bytes + 8, datagram->stream);
 	le_put64(bytes + 16, datagram->number);
 	le_put64(bytes + 24, datagram->count);
-	le_put32(bytes + 32,
-		(datagram->text ? FLAG_TEXT : 0) | (datagram->end ? FLAG_END : 0));
+	le_put32(bytes + 32, (datagram->text ? FLAG_TEXT : 0) | (datagram->end ? FLAG_END : 0));
 }
 
 int datagram_decode(struct datagram *datagram, const uint8_t *bytes, size_t size)

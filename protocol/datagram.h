@@ -13,6 +13,9 @@
 /* Bytes of the header, which the size of a datagram includes. */
 #define DATAGRAM_HEADER 40
 
+/* Bytes of a text. */
+#define DATAGRAM_TEXT_MAX 1024
+
 /* Datagrams of a stream. A receiver keeps one bit for each. */
 #define DATAGRAM_COUNT_MAX UINT64_C(100000000)
 

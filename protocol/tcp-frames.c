@@ -13,7 +13,7 @@ static const uint8_t magic[8] = {'R', 'D', 'M', 'A', 'p', 'a', 'i', 'r'};
 /* Sizes of the fixed parts of bodies, and of a GID. */
 #define OFFER_SIZE 12 /* magic, version, count */
 #define PATH_SIZE  8  /* refusal, chosen, count, unused */
-#define PAIR_SIZE  12 /* number, sequence, MTU, depths, size of the private data */
+#define PAIR_SIZE  16 /* number, sequence, MTU, depths, size of the private data, class */
 #define GID_SIZE   32
 
 #define NUMBER_MAX 0xffffff
@@ -137,6 +137,8 @@ size_t tcp_queue_pair_encode(
 	body[9] = pair->initiator_depth;
 	body[10] = pair->responder_resources;
 	body[11] = pair->private_size;
+	body[12] = pair->traffic_class;
+	body[13] = body[14] = body[15] = 0;
 	memcpy(body + PAIR_SIZE, pair->private_data, pair->private_size);
 	return finish(type, PAIR_SIZE + (size_t)pair->private_size, frame);
 }
@@ -155,6 +157,7 @@ int tcp_queue_pair_decode(struct tcp_queue_pair *pair, const uint8_t *frame)
 	pair->initiator_depth = body[9];
 	pair->responder_resources = body[10];
 	pair->private_size = body[11];
+	pair->traffic_class = body[12];
 	memcpy(pair->private_data, body + PAIR_SIZE, pair->private_size);
 	return pair->number > NUMBER_MAX || pair->sequence > NUMBER_MAX ||
 			       pair->mtu < IBV_MTU_256 || pair->mtu > IBV_MTU_4096

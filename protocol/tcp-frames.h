@@ -79,6 +79,7 @@ struct tcp_queue_pair {
 	uint32_t sequence; /* first packet sequence number that it sends, 24 bits */
 	uint8_t mtu;       /* enum ibv_mtu */
 	uint8_t initiator_depth, responder_resources; /* of its sender: rdma_connect(3) */
+	uint8_t traffic_class; /* that its packets have; 0: the other end decides */
 	uint8_t private_size;
 	uint8_t private_data[TCP_PRIVATE_MAX];
 };

@@ -331,7 +331,7 @@ client_is_refused() {
 	wait_line "$DIR/tcp" .
 	expect 3 client write "$ADDRESS" "$(cat "$DIR/tcp")"
 	has "$ERR" "$reset"
-	kill "$program" 2>/dev/null || iwarp # there, it has ended
+	kill "$program" 2>/dev/null || true # where TCP connected, it has ended
 }
 
 @test "a second SIGTERM aborts a running exchange" {

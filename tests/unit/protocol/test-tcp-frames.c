@@ -89,6 +89,7 @@ static void queue_pairs_are_decoded(void **state)
 				      .sequence = 0x123456,
 				      .mtu = IBV_MTU_4096,
 				      .initiator_depth = 16,
+				      .traffic_class = 104,
 				      .responder_resources = 128},
 			      decoded;
 	uint8_t frame[TCP_FRAME_MAX];
@@ -105,6 +106,7 @@ static void queue_pairs_are_decoded(void **state)
 		assert_int_equal(decoded.mtu, pair.mtu);
 		assert_int_equal(decoded.initiator_depth, 16);
 		assert_int_equal(decoded.responder_resources, 128);
+		assert_int_equal(decoded.traffic_class, 104);
 		assert_int_equal(decoded.private_size, size);
 		assert_memory_equal(decoded.private_data, pair.private_data, size);
 	}
@@ -135,7 +137,7 @@ static void impossible_queue_pairs_are_rejected(void **state)
 	frame[TCP_HEADER_SIZE + 11] = 1;
 	assert_int_equal(tcp_queue_pair_decode(&decoded, frame), -EPROTO);
 	frame[TCP_HEADER_SIZE + 11] = 255;
-	le_put16(frame + 2, 12 + 255);
+	le_put16(frame + 2, 16 + 255);
 	assert_int_equal(tcp_queue_pair_decode(&decoded, frame), -EPROTO);
 	le_put16(frame + 2, 3);
 	assert_int_equal(tcp_queue_pair_decode(&decoded, frame), -EPROTO);

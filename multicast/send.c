@@ -1,0 +1,189 @@
+/*
+ * Sends numbered datagrams at a steady rate: see multicast/send.h. The end of the stream is a
+ * datagram of its own, which is repeated, because each may be lost.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/explain.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "cli/startup.h"
+#include "multicast/group.h"
+#include "multicast/send.h"
+#include "protocol/datagram.h"
+#include "protocol/test-pattern.h"
+
+/* Datagrams in flight. */
+#define SLOTS 64
+
+/* The end is sent so often, at these intervals in milliseconds. */
+#define ENDS    5
+#define ENDS_MS 20
+
+#define SECOND_NS 1000000000
+
+struct sender {
+	const struct options *options;
+	struct output output;
+	struct group group;
+	struct datagram next;
+	uint32_t size;         /* of a datagram, with its header */
+	uint64_t posted, done; /* datagrams, with the ends */
+	int stop_fd, signal;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
+}
+
+/* Takes completions until this many sends are outstanding at most. Returns 0 or -1. */
+static int complete(struct sender *sender, uint64_t outstanding, struct failure *failure)
+{
+	struct ibv_wc wc;
+	int count;
+
+	while (sender->posted - sender->done > outstanding) {
+		count = ibv_poll_cq(sender->group.cq, 1, &wc);
+		if (count < 0 || (count > 0 && wc.status != IBV_WC_SUCCESS))
+			return failure_set(failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
+				count < 0 ? 0 : (int)wc.status, "ibv_poll_cq", "");
+		sender->done += (uint64_t)count;
+	}
+	return 0;
+}
+
+/* Waits, or notices a signal. */
+static void wait_for(struct sender *sender, uint64_t nanoseconds)
+{
+	struct pollfd stop = {.fd = sender->stop_fd, .events = POLLIN};
+	const struct timespec time = {.tv_sec = (time_t)(nanoseconds / SECOND_NS),
+		.tv_nsec = (long)(nanoseconds % SECOND_NS)};
+
+	if (ppoll(&stop, 1, &time, NULL) > 0)
+		sender->signal = signals_read(sender->stop_fd);
+}
+
+/* Sends the next datagram. Returns 0, or -1 with the failure recorded. */
+static int post(struct sender *sender, struct failure *failure)
+{
+	const unsigned int slot = (unsigned int)(sender->posted % SLOTS);
+	uint8_t *bytes = group_slot(&sender->group, slot), *payload = bytes + DATAGRAM_HEADER;
+	const char *message = sender->options->message;
+	uint32_t size = sender->next.end ? DATAGRAM_HEADER : sender->size;
+	int error;
+
+	if (complete(sender, SLOTS - 1, failure))
+		return -1;
+	datagram_encode(&sender->next, bytes);
+	if (sender->next.text && !sender->next.end)
+		memcpy(payload, message, strlen(message));
+	else if (!sender->next.end)
+		pattern_fill(payload, size - DATAGRAM_HEADER, sender->next.number);
+	error = group_post_send(&sender->group, slot, size);
+	if (error)
+		return failure_errno(failure, PHASE_EXCHANGE, "ibv_post_send", -error);
+	sender->posted++;
+	return 0;
+}
+
+/* Sends the stream and its end. Returns 0, or -1 with the failure recorded. */
+static int send_stream(struct sender *sender, struct failure *failure)
+{
+	const uint64_t interval = SECOND_NS / sender->options->multicast.rate;
+	struct datagram *next = &sender->next;
+	uint64_t due = now();
+
+	for (; next->number < next->count && !sender->signal; next->number++) {
+		uint64_t time = now();
+
+		if (time < due)
+			wait_for(sender, due - time);
+		due += interval;
+		if (!sender->signal && post(sender, failure))
+			return -1;
+	}
+	if (sender->signal)
+		return failure_set(
+			failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, "signal", "");
+	next->end = true;
+	for (int i = 0; i < ENDS; i++) {
+		wait_for(sender, UINT64_C(1000000) * ENDS_MS);
+		if (post(sender, failure))
+			return -1;
+	}
+	return complete(sender, 0, failure);
+}
+
+/* Determines the size of the datagrams. Returns 0, or -1 with the failure recorded. */
+static int choose_size(struct sender *sender, struct failure *failure)
+{
+	const struct options *options = sender->options;
+	const uint64_t wanted = sender->next.text ? DATAGRAM_HEADER + strlen(options->message)
+						  : options->measure.smallest;
+
+	sender->size = wanted > 0 ? (uint32_t)wanted : sender->group.mtu;
+	return wanted <= sender->group.mtu
+		       ? 0
+		       : failure_set(failure, FAILURE_MULTICAST, PHASE_EXCHANGE, EMSGSIZE, "--size",
+				 "%" PRIu64 " bytes with the header of %d, MTU %u", wanted,
+				 DATAGRAM_HEADER, sender->group.mtu);
+}
+
+static void report(const struct sender *sender, uint64_t nanoseconds)
+{
+	char count[UNITS_TEXT], span[UNITS_TEXT];
+
+	output_line(&sender->output, "sent %s datagram%s of %u bytes in %s.",
+		units_format_count(count, sender->next.count), sender->next.count > 1 ? "s" : "",
+		sender->size, units_format_duration(span, (int64_t)(nanoseconds / 1000000)));
+}
+
+enum exit_status multicast_send(const struct options *options, const char *program, int *signal)
+{
+	struct sender sender = {
+		.options = options,
+		.output = startup_output(program, options),
+		.next = {.count = options->multicast.count, .text = options->message},
+		.stop_fd = signals_open(),
+	};
+	struct failure failure = {0};
+	struct group_settings settings = {
+		.name = options->host,
+		.device = options->device,
+		.source = options->source,
+		.output = &sender.output,
+		.stop_fd = sender.stop_fd,
+		.deadline = deadline_in(options->timeout),
+		.slots = SLOTS,
+	};
+	char text[OUTPUT_FAILURE_SIZE];
+	uint64_t start;
+
+	if (getrandom(&sender.next.stream, sizeof(sender.next.stream), 0) < 0)
+		sender.next.stream = now();
+	if (group_join(&sender.group, &settings, &failure) == 0 &&
+		choose_size(&sender, &failure) == 0) {
+		start = now();
+		if (send_stream(&sender, &failure) == 0)
+			report(&sender, now() - start);
+	}
+	if (failure.kind == FAILURE_INTERRUPTED && !sender.signal)
+		sender.signal = signals_read(sender.stop_fd);
+	output_outcome(&sender.output, &failure, options->host, text);
+	group_leave(&sender.group);
+	if (sender.stop_fd >= 0)
+		close(sender.stop_fd);
+	*signal = sender.signal;
+	return output_finish(&sender.output, explain_status(&failure));
+}
