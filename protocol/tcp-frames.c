@@ -1,5 +1,6 @@
 /* Encodes and decodes the frames of a bootstrap by TCP: see protocol/tcp-frames.h. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "protocol/little-endian.h"
@@ -217,4 +218,19 @@ const char *tcp_gid_type_name(enum tcp_gid_type type)
 		break;
 	}
 	return "InfiniBand";
+}
+
+void tcp_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+
+	memset(address, 0, sizeof(*address));
+	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid->raw)) {
+		v4->sin_family = AF_INET;
+		memcpy(&v4->sin_addr, gid->raw + 12, sizeof(v4->sin_addr));
+	} else {
+		v6->sin6_family = AF_INET6;
+		memcpy(&v6->sin6_addr, gid->raw, sizeof(v6->sin6_addr));
+	}
 }

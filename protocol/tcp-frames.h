@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/failure.h"
 
@@ -111,5 +112,8 @@ const uint8_t *tcp_reject_data(const uint8_t *frame, uint8_t *size);
 
 /* "RoCE v2" and so on; static. */
 const char *tcp_gid_type_name(enum tcp_gid_type type);
+
+/* The address of a GID, without a port: IPv4 if it is mapped, otherwise IPv6. */
+void tcp_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address);
 
 #endif

@@ -210,29 +210,14 @@ int path_candidates_find(const struct path_settings *settings, const struct sock
 	return 0;
 }
 
-void path_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address)
-{
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
-
-	memset(address, 0, sizeof(*address));
-	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid->raw)) {
-		v4->sin_family = AF_INET;
-		memcpy(&v4->sin_addr, gid->raw + 12, sizeof(v4->sin_addr));
-	} else {
-		v6->sin6_family = AF_INET6;
-		memcpy(&v6->sin6_addr, gid->raw, sizeof(v6->sin6_addr));
-	}
-}
-
 bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)
 {
 	struct sockaddr_storage source, address;
 	struct netlink_route route;
 	char name[IF_NAMESIZE];
 
-	path_gid_address(&from->gid.gid, &source);
-	path_gid_address(&to->gid, &address);
+	tcp_gid_address(&from->gid.gid, &source);
+	tcp_gid_address(&to->gid, &address);
 	switch (netlink_find_route((const struct sockaddr *)&address,
 		address.ss_family == source.ss_family ? (const struct sockaddr *)&source : NULL,
 		&route)) {

@@ -47,9 +47,6 @@ int path_candidates_list(const struct inventory *inventory, const struct path_se
 int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
 	struct path_candidates *candidates, struct failure *failure);
 
-/* The address of a GID: IPv4 if it is mapped, otherwise IPv6. */
-void path_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address);
-
 /* True if this host's routes to the address of this GID use the candidate's interface. */
 bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to);
 

@@ -71,7 +71,7 @@ void path_gid_text(const struct tcp_gid *gid, char text[PATH_GID_TEXT])
 	struct sockaddr_storage address;
 	char name[ADDRESS_TEXT_SIZE];
 
-	path_gid_address(&gid->gid, &address);
+	tcp_gid_address(&gid->gid, &address);
 	address_text((const struct sockaddr *)&address, name);
 	snprintf(text, PATH_GID_TEXT, "%s (%s, index %u)", name, tcp_gid_type_name(gid->type),
 		gid->index);
