@@ -22,7 +22,11 @@
 /* Reasons shared by several rows. */
 #define UNFORESEEN \
 	"an error that nobody has foreseen: whatever can be provoked has a row of its own"
-#define OF_SUBNET "of InfiniBand: RoCE asks no subnet manager for a path"
+#define OF_SUBNET  "of InfiniBand: RoCE asks no subnet manager for a path"
+#define OF_GIDS    "mistakes with GIDs, ports and partitions are named, with the GIDs of both ends"
+#define OF_PORTS   "ports of another network than soft-RoCE: test-path-choice.c has them"
+#define OF_TWO     "between two hosts, faults of the path are named"
+#define OF_ONE_WAY "a server that accepts one way only, and a client of the other"
 #define OF_OTHERS \
 	"Linux rejects for other reasons, so a peer with another connection manager is needed"
 #define OF_ADDRESSES \
@@ -114,6 +118,47 @@ static const struct {
 	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NOWHERE,
 		"an address of another host on a dummy interface",
 		"uses an interface that leads to no other host"},
+	{FAILURE_ADDRESS, PHASE_ANY, ADDRESS_NOT_MULTICAST,
+		"a group that is none, and what does not fit: one sentence each",
+		"this is not a multicast address"},
+	{FAILURE_HOST, PHASE_ANY, HOST_NO_DATAGRAMS,
+		"over iWARP, multicast is refused at both ends",
+		"the device has no datagrams, which multicast needs"},
+	{FAILURE_MULTICAST, PHASE_ANY, EMSGSIZE,
+		"a group that is none, and what does not fit: one sentence each",
+		"a datagram must fit into one packet"},
+	{FAILURE_MULTICAST, PHASE_ANY, EOPNOTSUPP,
+		"a group that is none, and what does not fit: one sentence each",
+		"the kernel joins groups of this kind only over InfiniBand or RoCE v1"},
+	{FAILURE_MULTICAST, PHASE_ANY, ETIMEDOUT, NO_TEST, OF_SUBNET},
+	{FAILURE_MULTICAST, PHASE_ANY, EXPLAIN_ANY, NO_TEST, OF_SUBNET},
+	{FAILURE_PATH, PHASE_ANY, PATH_NO_PORT, OF_GIDS,
+		"one end has no active InfiniBand or RoCE port"},
+	{FAILURE_PATH, PHASE_ANY, PATH_OTHER_LAYER, NO_TEST, OF_PORTS},
+	{FAILURE_PATH, PHASE_ANY, PATH_OTHER_VERSION, NO_TEST, OF_PORTS},
+	{FAILURE_PATH, PHASE_ANY, PATH_LINK_LOCAL, OF_GIDS, "one end has only a link-local GID"},
+	{FAILURE_PATH, PHASE_ANY, PATH_OTHER_SUBNET, NO_TEST, OF_PORTS},
+	{FAILURE_PATH, PHASE_ANY, PATH_OTHER_PKEY, NO_TEST, OF_PORTS},
+	{FAILURE_PATH, PHASE_ANY, PATH_NO_ROUTE, OF_TWO,
+		"routes to this host's GID do not use its RDMA port"},
+	{FAILURE_PATH, PHASE_ANY, PATH_NO_GID, OF_GIDS, "this entry of the GID table is empty"},
+	{FAILURE_PATH, PHASE_ANY, PATH_NO_PKEY, OF_GIDS,
+		"this entry of the partition table is empty"},
+	{FAILURE_PATH, PHASE_ANY, PATH_IWARP, "over iWARP, TCP is refused at both ends",
+		"queue pairs of iWARP can only be connected by rdmacm"},
+	{FAILURE_PATH, PHASE_ANY, PATH_TCP_ONLY, OF_ONE_WAY,
+		"the rdma-server on this port accepts connections by TCP only"},
+	{FAILURE_PATH, PHASE_ANY, PATH_NO_TCP, OF_ONE_WAY,
+		"nothing accepts TCP connections on this port"},
+	{FAILURE_PATH, PHASE_ANY, PATH_SILENT, OF_TWO,
+		"no TCP connection to this port is possible"},
+	{FAILURE_PATH, PHASE_ANY, PATH_STRANGER,
+		"a port in use is named for the way that cannot have it",
+		"is not an rdma-server with --bootstrap tcp"},
+	{FAILURE_PATH, PHASE_ANY, PATH_UNRESOLVED, OF_TWO,
+		"the hardware address of the peer's GID cannot be found"},
+	{FAILURE_PATH, PHASE_ANY, PATH_ATTRIBUTES, NO_TEST,
+		"a device that rejects an attribute: test-tcp-bootstrap.c has one"},
 	{FAILURE_DEADLINE, PHASE_ANY, CODE_SHORT_TIMEOUT,
 		"an absent host, a host without RDMA, a smaller MTU on the path",
 		"--timeout is shorter than connecting usually takes"},

@@ -147,7 +147,7 @@ static void every_command_can_be_copied(void **state)
 		commands++;
 		hosts += strstr(row->command, "HOST") != NULL;
 	}
-	assert_in_range(commands, 20, 100);
+	assert_in_range(commands, 20, 150);
 	assert_in_range(hosts, 5, commands - 1);
 }
 

@@ -32,7 +32,7 @@ static const struct producer {
 	{"output_step", 2, "", NULL},
 	{"output_result", 2, "", NULL},
 	{"client_log_step", 2, "", NULL},
-	{"show_step", 1, "", NULL},
+	{"dial_show_step", 1, "", NULL},
 	{"check_list_skip", 2, "", NULL},
 	{"check_list_warn", 2, "warning: ", NULL},
 	{"options_wrong", 1, "", NULL},
