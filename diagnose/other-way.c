@@ -83,15 +83,16 @@ int check_other_way(struct diagnosis *diagnosis)
 	};
 	deadline_t start = deadline_now();
 
-	if (try_to_talk(diagnosis, &dial, &control) == 0)
+	if (try_to_talk(diagnosis, &dial, &control) == 0) {
 		check_list_ok(&diagnosis->list, CHECK_OTHER_WAY,
 			"by %s, too: connected and message exchanged in %d ms", way,
 			(int)(deadline_now() - start));
-	else if (is_no_answer(&dial.failure))
-		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY,
-			"no answer by %s", way);
-	else
+		check_list_shorten(&diagnosis->list, CHECK_OTHER_WAY, "by %s, too", way);
+	} else if (is_no_answer(&dial.failure)) {
+		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "no answer by %s", way);
+	} else {
 		check_list_fail(&diagnosis->list, CHECK_OTHER_WAY, &dial.failure);
+	}
 	control_close(&control);
 	server_addresses_free(&dial.server);
 	return 0;

@@ -141,9 +141,8 @@ gid_is_gone() { ! gid_index "$1"; }
 	# The TCP port does not matter to rdmacm, and a program that speaks something else is recognized.
 	start_server --port "$(cat "$DIR/tcp")" any
 	stop_server
-	(printf '%s\n' 'HTTP/1.1 400 Bad Request' >"$DIR/answer"
-		perl -MIO::Socket -e '$| = 1; $listener = IO::Socket::INET->new(Listen => 1);
-		print $listener->sockport, "\n"; $client = $listener->accept; print $client "HTTP/1.1 400 Bad Request\r\n"; sleep' >"$DIR/web") &
+	perl -MIO::Socket -e '$| = 1; $listener = IO::Socket::INET->new(Listen => 1);
+		print $listener->sockport, "\n"; $client = $listener->accept; print $client "HTTP/1.1 400 Bad Request\r\n"; sleep' >"$DIR/web" &
 	CLIENTS+=($!)
 	wait_line "$DIR/web" .
 	expect 3 tcp_client write "$ADDRESS" "$(cat "$DIR/web")"

@@ -17,14 +17,14 @@
 static const struct listed {
 	const char *commands, *option;
 } listed[] = {
-	{"S", "      --bind ADDRESS "},
+	{"SR", "      --bind ADDRESS "},
 	{"SX", "      --buffer SIZE "},
 	{"SX", "      --chunk SIZE "},
-	{"S", "      --count N "},
+	{"SRM", "      --count N "},
 	{"BL", "      --csv "},
 	{"SXB", "      --depth N "},
 	{"CD", "      --color auto|always|never "},
-	{"SXBLDP", "  -d, --device NAME "},
+	{"SXBLDPRM", "  -d, --device NAME "},
 	{"SXP", "      --direct "},
 	{"SX", "      --discard "},
 	{"SXP", "      --exclude PATTERN "},
@@ -33,26 +33,26 @@ static const struct listed {
 	{"XP", "  -n, --dry-run "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
-	{"STXBLCDEP", "  -h, --help "},
+	{"STXBLCDEPRM", "  -h, --help "},
 	{"SX", "  -i, --input FILE|DIRECTORY|- "},
 	{"STXBLDCP", "      --json "},
 	{"S", "      --max-clients N "},
 	{"S", "      --max-clients-per-address N "},
 	{"S", "      --max-size SIZE "},
 	{"S", "      --memory SIZE "},
-	{"SX", "      --message TEXT "},
+	{"SXM", "      --message TEXT "},
 	{"SXP", "      --no-progress "},
 	{"SX", "  -o, --output FILE|DIRECTORY/|- "},
 	{"S", "  -p, --port N "},
 	{"S", "      --port-file FILE "},
 	{"SXP", "      --progress "},
-	{"SXBLDP", "  -q, --quiet "},
+	{"SXBLDPRM", "  -q, --quiet "},
 	{"SXB", "      --relaxed-ordering WHEN "},
 	{"SXBLD", "      --secret-file FILE "},
-	{"XBLDP", "      --source ADDRESS "},
-	{"SXBLP", "      --timeout SECONDS "},
+	{"XBLDPM", "      --source ADDRESS "},
+	{"SXBLPRM", "      --timeout SECONDS "},
 	{"SXBLDP", "      --tos DSCP "},
-	{"SXBLDP", "  -v, --verbose "},
+	{"SXBLDPRM", "  -v, --verbose "},
 	{"S", "      --stdio "},
 	{"S", "      --timestamps "},
 	{"S", "  -V, --version "},
@@ -73,12 +73,13 @@ static const struct listed {
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},
 	{"BL", "      --transport rc|uc|ud "},
-	{"BL", "      --size SIZE[..SIZE] "},
+	{"BLM", "      --size SIZE[..SIZE] "},
 	{"BC", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},
 	{"BL", "      --warm-up SECONDS "},
 	{"S", "      --bootstrap rdmacm|tcp|both "},
 	{"XBLD", "      --bootstrap rdmacm|tcp "},
+	{"M", "      --rate N "},
 	{"D", "      --interval SECONDS "},
 	{"D", "      --watch "},
 };
@@ -86,6 +87,8 @@ static const struct listed {
 static const char letters[CLI_COMMANDS] = {
 	[CLI_SERVE] = 'S',
 	[CLI_STATUS] = 'T',
+	[CLI_RECEIVE_GROUP] = 'R',
+	[CLI_SEND_GROUP] = 'M',
 	[CLI_EXCHANGE] = 'X',
 	[CLI_BANDWIDTH] = 'B',
 	[CLI_LATENCY] = 'L',
@@ -164,9 +167,10 @@ static void help_fits_one_screen(void **state)
 		 * The server's help includes examples and exit statuses; an exchange has options
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
-		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 23
-							  : id == CLI_BANDWIDTH ? 5
-							  : id == CLI_EXCHANGE  ? 4
+		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 25
+							  : id == CLI_BANDWIDTH ? 7
+							  : id == CLI_EXCHANGE  ? 6
+							  : id == CLI_LATENCY   ? 1
 										: 0));
 	}
 }

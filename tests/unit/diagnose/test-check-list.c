@@ -537,8 +537,39 @@ static void silence_of_a_connected_peer_proves_nothing(void **state)
 		"Whether RDMA works is unknown: the peer did not respond in time; look at the "
 		"other host or the path to it.");
 	assert_int_equal(check_list_status(&list), STATUS_PEER);
-	list = checked_up_to(CHECKS);
+	list = checked_up_to(CHECK_OTHER_WAY);
 	check_list_fail(&list, CHECK_CONNECTION, &silent);
+	assert_non_null(strstr(verdict(&list), "RDMA does not work: "));
+}
+
+/* The exit status is that of the way that was asked for. */
+static void the_way_that_works_is_named(void **state)
+{
+	const struct failure dropped = made(FAILURE_ERRNO, PHASE_CONNECT, ETIMEDOUT, ""),
+			     version = made(FAILURE_PATH, PHASE_ADDRESS, PATH_OTHER_VERSION, "");
+	struct check_list list = broken_at(CHECK_CONNECTION, dropped);
+
+	(void)state;
+	list.way = "rdmacm";
+	list.other_way = "TCP";
+	check_list_ok(&list, CHECK_OTHER_WAY, "by TCP, too");
+	assert_string_equal(verdict(&list),
+		"RDMA works if connected by TCP, but not by rdmacm: no reply to the RDMA "
+		"connection request arrived; look at this host, the other host or the path "
+		"between them.");
+	assert_int_equal(check_list_status(&list), STATUS_CONNECT);
+	list = checked_up_to(CHECKS);
+	list.way = "rdmacm";
+	list.other_way = "TCP";
+	check_list_fail(&list, CHECK_OTHER_WAY, &version);
+	assert_string_equal(verdict(&list),
+		"RDMA works if connected by rdmacm, but not by TCP: the GIDs are of different "
+		"versions of RoCE; look at either host.");
+	assert_int_equal(check_list_status(&list), STATUS_OK);
+	assert_string_equal(check_list_verdict_word(&list), "impaired");
+	/* A fault of the data is not one of the way to connect. */
+	list = broken_at(CHECK_DATA, dropped);
+	check_list_ok(&list, CHECK_OTHER_WAY, "by TCP, too");
 	assert_non_null(strstr(verdict(&list), "RDMA does not work: "));
 }
 
@@ -627,6 +658,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_data_leaves_the_cause_open),
 		cmocka_unit_test(silence_of_a_connected_peer_proves_nothing),
+		cmocka_unit_test(the_way_that_works_is_named),
 		cmocka_unit_test(an_answer_or_a_wrong_name_proves_nothing),
 		cmocka_unit_test(every_check_has_its_own_name),
 		cmocka_unit_test(one_line_lists_passed_and_skipped_checks),

@@ -140,7 +140,8 @@ static void what_is_missing_is_named(void **state)
 	for (size_t i = 0; i < 3; i++)
 		strcpy(host.ports[i].state, "DOWN");
 	host.inventory.device_count = 1;
-	assert_none(&any, FAILURE_HOST, HOST_PORT_DOWN, "port mlx5_0/1 is DOWN (LinkUp), network interface eth0 is up");
+	assert_none(&any, FAILURE_HOST, HOST_PORT_DOWN,
+		"port mlx5_0/1 is DOWN (LinkUp), network interface eth0 is up");
 }
 
 /* A table may have more entries than an offer. */

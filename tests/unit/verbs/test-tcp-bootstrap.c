@@ -140,8 +140,8 @@ static int end(void **state)
 /* poll(2), which the other tests replace. */
 static int ready(struct pollfd *waiting, nfds_t count, int milliseconds)
 {
-	const struct timespec time = {.tv_sec = milliseconds / 1000,
-		.tv_nsec = milliseconds % 1000 * 1000000L};
+	const struct timespec time = {
+		.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L};
 
 	return ppoll(waiting, count, &time, NULL);
 }
