@@ -37,9 +37,11 @@ in_zsh() {
 	' zsh "$@" | sed -n -E 's/^(\([^)]*\))?\*?(--[a-z-]+).*/\2/p' | sort
 }
 
-# help_of PROGRAM [COMMAND]: prints the long options that --help lists, sorted.
+# help_of PROGRAM [COMMAND]: prints the long options that --help lists, sorted. Those of connections by
+# TCP share a line.
 help_of() {
-	"$PAIR_BIN/$1" ${2:+"$2"} --help | sed -n -E 's/^  (-.,|   ) (--[a-z-]+) .*/\2/p' | sort
+	"$PAIR_BIN/$1" ${2:+"$2"} --help | sed -E '/^With tcp also: /{s//      /; s/, /\n      /g}' |
+		sed -n -E 's/^  (-.,|   ) (--[a-z-]+) .*/\2/p' | sort
 }
 
 # offers EXPECTED OFFERED
@@ -49,7 +51,7 @@ offers() {
 
 @test "completion: bash and zsh offer the options of each command of the client" {
 	local command expected
-	for command in write read send bandwidth latency compare diagnose; do
+	for command in write read send bandwidth latency multicast compare diagnose; do
 		expected=$(help_of rdma-client "$command")
 		[ "$(wc -l <<<"$expected")" -gt 2 ]
 		offers "$expected" "$(in_bash rdma-client "rdma-client $command --")"
@@ -63,7 +65,7 @@ offers() {
 
 @test "completion: before the command, bash and zsh offer the options of all commands of the client" {
 	local expected
-	expected=$( (echo --version && for command in write copy bandwidth latency diagnose; do
+	expected=$( (echo --version && for command in write copy bandwidth latency multicast diagnose; do
 		help_of rdma-client "$command"
 	done) | sort -u)
 	offers "$expected" "$(in_bash rdma-client 'rdma-client --')"
@@ -74,15 +76,20 @@ offers() {
 	offers "$(help_of rdma-server)" "$(in_bash rdma-server 'rdma-server --')"
 	offers "$(help_of rdma-server)" "$(in_bash rdma-server 'rdma-server any --')"
 	offers "$(help_of rdma-server)" "$(in_zsh rdma-server)"
+	offers "$(help_of rdma-server multicast)" "$(in_bash rdma-server 'rdma-server --device rxe0 multicast 239.1.2.3 --')"
+	offers "$(help_of rdma-server multicast)" "$(in_zsh rdma-server multicast)"
 }
 
 @test "completion: bash offers commands, modes and values" {
-	offers $'bandwidth\ncompare\ncopy\ndiagnose\nexplain\nlatency\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
+	offers $'bandwidth\ncompare\ncopy\ndiagnose\nexplain\nlatency\nmulticast\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
 	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
 	offers $'compare-swap\nfetch-add\nread\nsend\nwrite\nwrite-imm' "$(in_bash rdma-client 'rdma-client latency ')"
-	offers $'any\nread\nsend\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
+	offers $'any\nmulticast\nread\nsend\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"
 	offers '' "$(in_bash rdma-server 'rdma-server any ')"
 	offers $'auto\nevent\nspin' "$(in_bash rdma-client 'rdma-client latency write --poll ')"
+	offers $'rdmacm\ntcp' "$(in_bash rdma-client 'rdma-client diagnose host --bootstrap ')"
+	offers $'both\nrdmacm\ntcp' "$(in_bash rdma-server 'rdma-server --bootstrap=')"
+	offers $'2048\n256' "$(in_bash rdma-client 'rdma-client write host --mtu 2')"
 	offers 'MiB/s' "$(in_bash rdma-client 'rdma-client bandwidth write --unit=Mi')"
 	offers README.md "$(in_bash rdma-client 'rdma-client write -i READ')"
 }
