@@ -113,8 +113,8 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words = "multicast GROUP",
 			.summary = "send datagrams to a multicast group",
 			.about =
-				"Send a message or, with --count, a stream of datagrams to a multicast group, which\n"
-				"any number of `rdma-server multicast GROUP` receive and count.\n",
+				"Send a message or, with --count, a stream of datagrams to a multicast group: any\n"
+				"number of `rdma-server multicast GROUP` receive them and count what is lost.\n",
 			.example = "multicast 239.1.2.3",
 			.mode = -1,
 			.host = 1,

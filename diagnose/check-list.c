@@ -511,8 +511,7 @@ enum exit_status check_list_status(const struct check_list *list)
 {
 	enum check broken = check_list_broken(list);
 
-	/* The way that was asked for works. */
-	return broken < CHECK_OTHER_WAY ? explain_status(&list->checks[broken].failure) : STATUS_OK;
+	return broken < CHECKS ? explain_status(&list->checks[broken].failure) : STATUS_OK;
 }
 
 static struct json_object *check_json(const struct check_list *list, enum check check)

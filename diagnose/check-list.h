@@ -134,10 +134,7 @@ void check_list_short_verdict(
  */
 const char *check_list_verdict_word(const struct check_list *list);
 
-/*
- * Returns the exit status for the deciding check, STATUS_OK if none failed or only the other way to
- * connect.
- */
+/* Returns the exit status for the deciding check, STATUS_OK if none failed. */
 enum exit_status check_list_status(const struct check_list *list);
 
 /* Returns an array with one object per check, or NULL if out of memory. */

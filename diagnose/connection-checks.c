@@ -3,6 +3,7 @@
  * check_connection() sets up belongs to the diagnosis and is used by all later checks.
  */
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "diagnose/diagnosis.h"
 #include "diagnose/mtu-verdicts.h"
 #include "diagnose/round-trips.h"
+#include "host/netlink.h"
 #include "measure/shared-state.h"
 #include "verbs/dial.h"
 
@@ -104,24 +106,28 @@ static int connect_by_tcp(struct diagnosis *diagnosis, struct dial *dial, struct
 {
 	const struct options *options = diagnosis->options;
 	const struct rdma_cm_id *id;
+	struct netlink_route route;
+	int error;
 
 	dial->path = &options->path;
 	dial->server.source = options->source;
 	dial->deadline = check_deadline(diagnosis, TCP_MS, 0);
-	if (server_addresses_find(
-		    &dial->server, options->host, options->port, dial->deadline, &dial->failure) ||
-		dial_server(dial, reply)) {
-		server_addresses_free(&dial->server);
-		return -1;
+	error = server_addresses_find(
+		&dial->server, options->host, options->port, dial->deadline, &dial->failure);
+	if (!error) {
+		diagnosis->list.same_host =
+			netlink_find_route(dial->server.address->ai_addr, NULL, &route) == 0 &&
+			route.type == RTN_LOCAL;
+		error = dial_server(dial, reply);
 	}
 	server_addresses_free(&dial->server);
+	if (error)
+		return -1;
 	id = diagnosis->control.id;
 	diagnosis->device =
 		inventory_device(&diagnosis->inventory, ibv_get_device_name(id->verbs->device));
 	diagnosis->port = inventory_port(
 		&diagnosis->inventory, ibv_get_device_name(id->verbs->device), id->port_num);
-	diagnosis->list.same_host =
-		address_equal(&id->route.addr.src_addr, &id->route.addr.dst_addr);
 	return 0;
 }
 

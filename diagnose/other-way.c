@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "base/explain.h"
 #include "diagnose/diagnosis.h"
 #include "verbs/dial.h"
 
@@ -88,6 +89,10 @@ int check_other_way(struct diagnosis *diagnosis)
 			"by %s, too: connected and message exchanged in %d ms", way,
 			(int)(deadline_now() - start));
 		check_list_shorten(&diagnosis->list, CHECK_OTHER_WAY, "by %s, too", way);
+	} else if (!by_tcp && dial.failure.kind == FAILURE_HOST) {
+		/* TCP was asked for, which does not need what rdmacm lacks. */
+		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "not by rdmacm: %s",
+			explain(FAILURE_HOST, dial.failure.phase, dial.failure.code)->cause);
 	} else if (is_no_answer(&dial.failure)) {
 		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "no answer by %s", way);
 	} else {

@@ -31,7 +31,7 @@ WAIT_SECONDS=60
 # With PAIR_BOOTSTRAP=tcp, clients connect without rdmacm, to servers that accept both: the programs are started
 # through scripts that add the option to the commands that have it.
 bootstrap_by_tcp() {
-	local program way folder=$BATS_RUN_TMPDIR/tcp
+	local program way folder=/tmp/bootstrap-tcp # which every user can read
 	if [ ! -d "$folder" ]; then
 		mkdir "$folder.new"
 		for program in rdma-server rdma-client; do
@@ -45,7 +45,7 @@ bootstrap_by_tcp() {
 				esac
 				exec -a $program $(realpath "$PAIR_BIN")/$program "\$@"
 			END
-			chmod +x "$folder.new/$program"
+			chmod 755 "$folder.new" "$folder.new/$program"
 		done
 		mv -T "$folder.new" "$folder"
 	fi

@@ -316,7 +316,7 @@ client_is_refused() {
 }
 
 @test "a port on which nothing listens, and that of a TCP program" {
-	local reset=$NOT_LISTENING
+	local reset='nothing is listening on this port'
 	[ "${PAIR_BOOTSTRAP:-}" != tcp ] || reset='is not an rdma-server with --bootstrap tcp'
 	! iwarp || reset='the peer reset the connection'
 	expect 3 client write "$ADDRESS" 7999

@@ -12,9 +12,7 @@ tcp_client() { client "$1" --bootstrap tcp "${@:2}"; }
 
 @test "between two hosts, files there and back in each mode, measurements and a diagnosis over TCP" {
 	local mode
-	start_far_server --bootstrap both --output "'$FAR/in/'" --input /etc/services any
 	on_host1 "mkdir '$FAR/in'"
-	stop_on_host1 server
 	start_far_server --bootstrap both --output "'$FAR/in/'" --input /etc/services any
 	head -c 5000000 /dev/urandom >"$DIR/data"
 	for mode in write read send; do
