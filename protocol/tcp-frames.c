@@ -32,7 +32,7 @@ static size_t finish(enum tcp_frame_type type, size_t body, uint8_t *frame)
 static void put_gid(uint8_t *at, const struct tcp_gid *gid)
 {
 	memset(at, 0, GID_SIZE);
-	memcpy(at, gid->gid.raw, sizeof(gid->gid.raw));
+	memcpy(at, gid->gid, sizeof(gid->gid));
 	at[16] = (uint8_t)gid->type;
 	at[17] = gid->mtu;
 	at[18] = gid->port;
@@ -51,8 +51,8 @@ static int get_gid(struct tcp_gid *gid, const uint8_t *at)
 		.lid = le_get16(at + 22),
 		.pkey = le_get16(at + 24),
 	};
-	memcpy(gid->gid.raw, at, sizeof(gid->gid.raw));
-	return at[16] < TCP_GID_TYPES && gid->mtu >= IBV_MTU_256 && gid->mtu <= IBV_MTU_4096
+	memcpy(gid->gid, at, sizeof(gid->gid));
+	return at[16] < TCP_GID_TYPES && gid->mtu >= TCP_MTU_MIN && gid->mtu <= TCP_MTU_MAX
 		       ? 0
 		       : -EPROTO;
 }
@@ -161,7 +161,7 @@ int tcp_queue_pair_decode(struct tcp_queue_pair *pair, const uint8_t *frame)
 	pair->traffic_class = body[12];
 	memcpy(pair->private_data, body + PAIR_SIZE, pair->private_size);
 	return pair->number > NUMBER_MAX || pair->sequence > NUMBER_MAX ||
-			       pair->mtu < IBV_MTU_256 || pair->mtu > IBV_MTU_4096
+			       pair->mtu < TCP_MTU_MIN || pair->mtu > TCP_MTU_MAX
 		       ? -EPROTO
 		       : 0;
 }
@@ -220,17 +220,17 @@ const char *tcp_gid_type_name(enum tcp_gid_type type)
 	return "InfiniBand";
 }
 
-void tcp_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address)
+void tcp_gid_address(const uint8_t gid[16], struct sockaddr_storage *address)
 {
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
 
 	memset(address, 0, sizeof(*address));
-	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid->raw)) {
+	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)gid)) {
 		v4->sin_family = AF_INET;
-		memcpy(&v4->sin_addr, gid->raw + 12, sizeof(v4->sin_addr));
+		memcpy(&v4->sin_addr, gid + 12, sizeof(v4->sin_addr));
 	} else {
 		v6->sin6_family = AF_INET6;
-		memcpy(&v6->sin6_addr, gid->raw, sizeof(v6->sin6_addr));
+		memcpy(&v6->sin6_addr, gid, sizeof(v6->sin6_addr));
 	}
 }

@@ -16,13 +16,16 @@
 #ifndef PROTOCOL_TCP_FRAMES_H
 #define PROTOCOL_TCP_FRAMES_H
 
-#include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/failure.h"
+
+/* The codes of a path MTU, for 256 to 4096 bytes: those of enum ibv_mtu. */
+#define TCP_MTU_MIN 1
+#define TCP_MTU_MAX 5
 
 /* GIDs that an offer or a refusal may list. */
 #define TCP_GIDS_MAX 16
@@ -52,9 +55,9 @@ enum tcp_gid_type {
 
 /* A GID of a port that is active, with what the other end needs to reach it. */
 struct tcp_gid {
-	union ibv_gid gid;
+	uint8_t gid[16];
 	enum tcp_gid_type type;
-	uint8_t mtu;  /* enum ibv_mtu of the port, or the smaller one of --mtu */
+	uint8_t mtu;  /* of the port as a code, or the smaller one of --mtu */
 	uint8_t port; /* of its device; informative */
 	uint16_t index, lid;
 	uint16_t pkey; /* the partition key itself */
@@ -114,6 +117,6 @@ const uint8_t *tcp_reject_data(const uint8_t *frame, uint8_t *size);
 const char *tcp_gid_type_name(enum tcp_gid_type type);
 
 /* The address of a GID, without a port: IPv4 if it is mapped, otherwise IPv6. */
-void tcp_gid_address(const union ibv_gid *gid, struct sockaddr_storage *address);
+void tcp_gid_address(const uint8_t gid[16], struct sockaddr_storage *address);
 
 #endif

@@ -76,7 +76,7 @@ static void list_port(const struct inventory_device *device, const struct invent
 		};
 
 		if ((settings->gid_index >= 0 && gid->index != (unsigned int)settings->gid_index) ||
-			inet_pton(AF_INET6, gid->text, candidate.gid.gid.raw) != 1)
+			inet_pton(AF_INET6, gid->text, candidate.gid.gid) != 1)
 			continue;
 		snprintf(candidate.device, sizeof(candidate.device), "%s", device->name);
 		snprintf(candidate.interface, sizeof(candidate.interface), "%s", gid->interface);
@@ -216,8 +216,8 @@ bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)
 	struct netlink_route route;
 	char name[IF_NAMESIZE];
 
-	tcp_gid_address(&from->gid.gid, &source);
-	tcp_gid_address(&to->gid, &address);
+	tcp_gid_address(from->gid.gid, &source);
+	tcp_gid_address(to->gid, &address);
 	switch (netlink_find_route((const struct sockaddr *)&address,
 		address.ss_family == source.ss_family ? (const struct sockaddr *)&source : NULL,
 		&route)) {

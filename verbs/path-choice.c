@@ -6,10 +6,13 @@
 #include "base/address.h"
 #include "verbs/path-choice.h"
 
+/* Bytes of a GID that are the same for all ports of an InfiniBand subnet. */
+#define SUBNET_PREFIX 8
+
 static bool is_link_local(const struct tcp_gid *gid)
 {
-	return gid->type != TCP_GID_INFINIBAND && gid->gid.raw[0] == 0xfe &&
-	       (gid->gid.raw[1] & 0xc0) == 0x80;
+	return gid->type != TCP_GID_INFINIBAND && gid->gid[0] == 0xfe &&
+	       (gid->gid[1] & 0xc0) == 0x80;
 }
 
 /* How well the pair fits: PATH_FINE, or the first reason against it. */
@@ -25,7 +28,7 @@ static enum path_fault fault_of(const struct tcp_gid *theirs, const struct path_
 		return PATH_OTHER_VERSION;
 	if (own->link_local != is_link_local(theirs))
 		return PATH_LINK_LOCAL;
-	if (infiniband && ours->gid.global.subnet_prefix != theirs->gid.global.subnet_prefix)
+	if (infiniband && memcmp(ours->gid, theirs->gid, SUBNET_PREFIX) != 0)
 		return PATH_OTHER_SUBNET;
 	if (((ours->pkey ^ theirs->pkey) & PATH_PKEY_NUMBER) != 0 ||
 		((ours->pkey | theirs->pkey) & PATH_PKEY_FULL) == 0)
@@ -71,7 +74,7 @@ void path_gid_text(const struct tcp_gid *gid, char text[PATH_GID_TEXT])
 	struct sockaddr_storage address;
 	char name[ADDRESS_TEXT_SIZE];
 
-	tcp_gid_address(&gid->gid, &address);
+	tcp_gid_address(gid->gid, &address);
 	address_text((const struct sockaddr *)&address, name);
 	snprintf(text, PATH_GID_TEXT, "%s (%s, index %u)", name, tcp_gid_type_name(gid->type),
 		gid->index);

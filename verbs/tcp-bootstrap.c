@@ -298,8 +298,8 @@ static int use_path(struct tcp_id *tcp)
 
 	tcp->id.verbs = opened_device(tcp->own.device, &tcp->failure);
 	tcp->id.port_num = tcp->own.gid.port;
-	gids->sgid = tcp->own.gid.gid;
-	gids->dgid = tcp->peer.gid;
+	memcpy(gids->sgid.raw, tcp->own.gid.gid, sizeof(gids->sgid.raw));
+	memcpy(gids->dgid.raw, tcp->peer.gid, sizeof(gids->dgid.raw));
 	gids->pkey = htons(tcp->own.gid.pkey);
 	return tcp->id.verbs ? 0 : -1;
 }

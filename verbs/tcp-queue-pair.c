@@ -39,18 +39,19 @@ static const char *state_name(enum ibv_qp_state state)
 static struct ibv_ah_attr address_of(const struct tcp_id *tcp)
 {
 	const struct path_settings *settings = tcp->settings;
-
-	return (struct ibv_ah_attr){
+	struct ibv_ah_attr address = {
 		.dlid = tcp->peer.lid,
 		.sl = (uint8_t)settings->service_level,
 		.port_num = tcp->own.gid.port,
 		.is_global = tcp->own.gid.type != TCP_GID_INFINIBAND,
-		.grh = {.dgid = tcp->peer.gid,
-			.sgid_index = (uint8_t)tcp->own.gid.index,
+		.grh = {.sgid_index = (uint8_t)tcp->own.gid.index,
 			.hop_limit = HOP_LIMIT,
 			.traffic_class = settings->traffic_class ? settings->traffic_class
 								 : tcp->theirs.traffic_class},
 	};
+
+	memcpy(address.grh.dgid.raw, tcp->peer.gid, sizeof(address.grh.dgid.raw));
+	return address;
 }
 
 /* The larger packets of the two ends cannot be used. */

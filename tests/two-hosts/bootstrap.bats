@@ -66,9 +66,9 @@ gid_index() {
 # the payload.
 @test "packets of connection managers are dropped: diagnose says that TCP works and rdmacm does not" {
 	start_far_server --bootstrap both any
-	tc qdisc add dev "$VM_INTERFACE" clsact
-	tc filter add dev "$VM_INTERFACE" egress protocol ip u32 match ip protocol 17 0xff match ip dport 4791 0xffff \
-		match u32 1 0xffffff at 32 action drop
+	# Host 1 drops them as they arrive: soft-RoCE would repeat without end what its own host drops.
+	on_host1 "tc qdisc add dev $VM_INTERFACE clsact && tc filter add dev $VM_INTERFACE ingress protocol ip u32 \
+		match ip protocol 17 0xff match ip dport 4791 0xffff match u32 1 0xffffff at 32 action drop"
 	expect 3 client diagnose "$HOST1" "$PORT"
 	has "$OUT" '^verdict: RDMA works if connected by TCP, but not by rdmacm: .*no reply to the RDMA connection request arrived'
 	has "$OUT" '^other way   ok      by TCP, too: '

@@ -9,19 +9,19 @@
 static struct tcp_gid a_gid(uint8_t last)
 {
 	struct tcp_gid gid = {.type = TCP_GID_ROCE_V2,
-		.mtu = IBV_MTU_1024,
+		.mtu = 3,
 		.port = 1,
 		.index = 300,
 		.lid = 7,
 		.pkey = 0xffff};
 
-	gid.gid.raw[15] = last;
+	gid.gid[15] = last;
 	return gid;
 }
 
 static void assert_same(const struct tcp_gid *one, const struct tcp_gid *other)
 {
-	assert_memory_equal(one->gid.raw, other->gid.raw, sizeof(one->gid.raw));
+	assert_memory_equal(one->gid, other->gid, sizeof(one->gid));
 	assert_int_equal(one->type, other->type);
 	assert_int_equal(one->mtu, other->mtu);
 	assert_int_equal(one->port, other->port);
@@ -87,7 +87,7 @@ static void queue_pairs_are_decoded(void **state)
 {
 	struct tcp_queue_pair pair = {.number = 0xabcdef,
 				      .sequence = 0x123456,
-				      .mtu = IBV_MTU_4096,
+				      .mtu = TCP_MTU_MAX,
 				      .initiator_depth = 16,
 				      .traffic_class = 104,
 				      .responder_resources = 128},
@@ -119,10 +119,10 @@ static void impossible_queue_pairs_are_rejected(void **state)
 		const char *name;
 		struct tcp_queue_pair pair;
 	} cases[] = {
-		{"number", {.number = 1U << 24, .mtu = IBV_MTU_256}},
-		{"sequence", {.sequence = 1U << 24, .mtu = IBV_MTU_256}},
+		{"number", {.number = 1U << 24, .mtu = TCP_MTU_MIN}},
+		{"sequence", {.sequence = 1U << 24, .mtu = TCP_MTU_MIN}},
 		{"no MTU", {.mtu = 0}},
-		{"MTU", {.mtu = IBV_MTU_4096 + 1}},
+		{"MTU", {.mtu = TCP_MTU_MAX + 1}},
 	};
 	struct tcp_queue_pair decoded;
 	uint8_t frame[TCP_FRAME_MAX];
@@ -133,7 +133,7 @@ static void impossible_queue_pairs_are_rejected(void **state)
 		check_case(cases[i].name, tcp_queue_pair_decode(&decoded, frame) == -EPROTO);
 	}
 	/* The size of the private data is not that of the frame. */
-	tcp_queue_pair_encode(TCP_REPLY, &(struct tcp_queue_pair){.mtu = IBV_MTU_256}, frame);
+	tcp_queue_pair_encode(TCP_REPLY, &(struct tcp_queue_pair){.mtu = TCP_MTU_MIN}, frame);
 	frame[TCP_HEADER_SIZE + 11] = 1;
 	assert_int_equal(tcp_queue_pair_decode(&decoded, frame), -EPROTO);
 	frame[TCP_HEADER_SIZE + 11] = 255;

@@ -15,16 +15,16 @@ static bool reaches(const struct path_candidate *from, const struct tcp_gid *to)
 
 static struct tcp_gid gid(const char *text, enum tcp_gid_type type)
 {
-	struct tcp_gid made = {.type = type, .mtu = IBV_MTU_1024, .pkey = 0xffff};
+	struct tcp_gid made = {.type = type, .mtu = 3, .pkey = 0xffff};
 
-	assert_int_equal(inet_pton(AF_INET6, text, made.gid.raw), 1);
+	assert_int_equal(inet_pton(AF_INET6, text, made.gid), 1);
 	return made;
 }
 
 static void add(struct path_candidates *candidates, struct tcp_gid its)
 {
 	candidates->all[candidates->count++] = (struct path_candidate){
-		.gid = its, .link_local = its.type != TCP_GID_INFINIBAND && its.gid.raw[0] == 0xfe};
+		.gid = its, .link_local = its.type != TCP_GID_INFINIBAND && its.gid[0] == 0xfe};
 }
 
 #define V1      gid("::ffff:10.0.0.1", TCP_GID_ROCE_V1)

@@ -98,7 +98,7 @@ static int start(void **state)
 		.pkey = 0xffff};
 
 	(void)state;
-	gid.gid.raw[15] = 9;
+	gid.gid[15] = 9;
 	here = (struct path_candidates){
 		.count = 1, .all = {{.gid = gid, .device = "fake0", .interface = "eth0"}}};
 	move_count = queue_pairs = 0;
