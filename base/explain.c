@@ -61,8 +61,7 @@ static const struct explanation rows[] = {
 		"rdma link"},
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_RDMA_CM, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the RDMA connection manager's device file is missing",
-		"modprobe rdma_ucm; without it, --bootstrap tcp at both ends",
-		"lsmod"},
+		"modprobe rdma_ucm; without it, --bootstrap tcp at both ends", "lsmod"},
 	{FAILURE_HOST, PHASE_ANY, HOST_NO_ACCESS, STATUS_CONNECT, SIDE_HERE, FACT,
 		"this user cannot open the RDMA device files",
 		"allow read and write access to /dev/infiniband/* (udev rules, container options), "

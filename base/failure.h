@@ -83,11 +83,11 @@ enum address_fault {
 	ADDRESS_MULTICAST,
 	ADDRESS_BROADCAST,
 	ADDRESS_NOT_MULTICAST, /* it should be that of a group */
-	ADDRESS_CONTESTED,    /* several MAC addresses answer for it, and its host does not */
-	ADDRESS_GATEWAY,      /* several MAC addresses answer for the gateway to a silent host */
-	ADDRESS_NEEDS_SOURCE, /* only packets from certain source addresses have a route to it */
-	ADDRESS_IN_VRF,       /* the route to it is in a VRF, in which the program does not run */
-	ADDRESS_NOWHERE,      /* its route uses an interface that leads to no other host */
+	ADDRESS_CONTESTED,     /* several MAC addresses answer for it, and its host does not */
+	ADDRESS_GATEWAY,       /* several MAC addresses answer for the gateway to a silent host */
+	ADDRESS_NEEDS_SOURCE,  /* only packets from certain source addresses have a route to it */
+	ADDRESS_IN_VRF,        /* the route to it is in a VRF, in which the program does not run */
+	ADDRESS_NOWHERE,       /* its route uses an interface that leads to no other host */
 };
 
 /* Why a server refuses a connection. The numbers are part of the protocol and never change. */

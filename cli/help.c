@@ -56,8 +56,8 @@ static bool is_for_path(const struct option_row *row)
 }
 
 /*
- * The help has one line for all options of a path. That for a client command has no room for --version, and only that of the command that prints
- * most has room for --color.
+ * The help has one line for all options of a path. That for a client command has no room for
+ * --version, and only that of the command that prints most has room for --color.
  */
 static bool is_listed(const struct option_row *row, const struct cli_command *command)
 {

@@ -87,7 +87,7 @@ static int post(struct sender *sender, struct failure *failure)
 		return -1;
 	datagram_encode(&sender->next, bytes);
 	if (sender->next.text && !sender->next.end)
-		memcpy(payload, message, strlen(message));
+		memcpy(payload, message, size - DATAGRAM_HEADER);
 	else if (!sender->next.end)
 		pattern_fill(payload, size - DATAGRAM_HEADER, sender->next.number);
 	error = group_post_send(&sender->group, slot, size);

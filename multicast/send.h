@@ -1,4 +1,4 @@
-/* `rdma-client multicast GROUP`: sends a message or a stream of datagrams to a group. Main thread. */
+/* `rdma-client multicast GROUP`: sends a message or a stream of datagrams. Main thread. */
 #ifndef MULTICAST_SEND_H
 #define MULTICAST_SEND_H
 

@@ -21,7 +21,8 @@ struct listen_addresses {
 
 /*
  * One listener, or two for the wildcard, one for each address family: on iWARP, a listener on [::]
- * does not accept IPv4 clients; and as many for clients without rdmacm, on the same port. None: the server accepts no more clients.
+ * does not accept IPv4 clients; and as many for clients without rdmacm, on the same port. None: the
+ * server accepts no more clients.
  */
 #define LISTENERS_MAX 4
 struct listeners {

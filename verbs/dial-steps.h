@@ -1,7 +1,7 @@
 /*
  * An attempt to connect to a server, and what the two ways to do so share, by rdmacm and by TCP:
  * waiting for events, and recording failures. Users include verbs/dial.h, which also documents
- * ownership; the functions here are for the files verbs/...dial.c only.
+ * ownership; the functions here are for the two ways only.
  */
 #ifndef VERBS_DIAL_STEPS_H
 #define VERBS_DIAL_STEPS_H

@@ -220,10 +220,10 @@ int tcp_start(struct tcp_channel *channel, const struct sockaddr *address,
 
 /* Frames. */
 
-/* Sends a frame as a whole. Returns 0, or -1 with errno set. */
-static int send_frame(struct tcp_id *tcp, const uint8_t *frame, size_t size)
+/* Sends the frame in tcp->frame as a whole. Returns 0, or -1 with errno set. */
+static int send_frame(struct tcp_id *tcp, size_t size)
 {
-	ssize_t sent = send(tcp->fd, frame, size, MSG_NOSIGNAL);
+	ssize_t sent = send(tcp->fd, tcp->frame, size, MSG_NOSIGNAL);
 
 	if (sent == (ssize_t)size)
 		return 0;
@@ -311,9 +311,12 @@ static void drop_half_open(struct tcp_channel *channel)
 {
 	struct tcp_id *oldest;
 
-	while ((oldest = TAILQ_FIRST(&channel->half_open)) &&
-		(channel->half_open_count >= TCP_HALF_OPEN || deadline_left(oldest->deadline) == 0))
+	while (!TAILQ_EMPTY(&channel->half_open)) {
+		oldest = TAILQ_FIRST(&channel->half_open);
+		if (channel->half_open_count < TCP_HALF_OPEN && deadline_left(oldest->deadline) > 0)
+			break;
 		destroy(&oldest->id);
+	}
 }
 
 static void take_connection(struct tcp_id *listener)
@@ -343,7 +346,6 @@ static int answer_offer(struct tcp_id *tcp)
 	struct path_candidates ours;
 	struct tcp_offer theirs;
 	struct tcp_path path;
-	uint8_t frame[TCP_FRAME_MAX];
 	char peer[ADDRESS_TEXT_SIZE], here[PATH_GID_TEXT], there[PATH_GID_TEXT];
 	unsigned int chosen = 0;
 
@@ -367,7 +369,7 @@ static int answer_offer(struct tcp_id *tcp)
 	}
 	/* After a refusal, the client closes the connection. */
 	tcp->state = TCP_AWAITS_REQUEST;
-	return send_frame(tcp, frame, tcp_path_encode(&path, frame));
+	return send_frame(tcp, tcp_path_encode(&path, tcp->frame));
 }
 
 /* Handles a frame of a connection without a request. Returns 1 if it is the request. */
@@ -392,12 +394,11 @@ static int take_half_open(struct tcp_id *tcp, struct event_copy *copy)
 static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 {
 	struct tcp_id *tcp = tcp_id_of(id);
-	uint8_t frame[TCP_FRAME_MAX];
 
 	tcp_describe_queue_pair(tcp, parameters);
 	if (tcp_connect_queue_pair(tcp))
 		return -1;
-	if (send_frame(tcp, frame, tcp_queue_pair_encode(TCP_REPLY, &tcp->ours, frame)) ||
+	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REPLY, &tcp->ours, tcp->frame)) ||
 		watch(tcp, EPOLLIN)) {
 		errno = EINVAL; /* the client has given up: rdma_accept(3) says so, too */
 		return -1;
@@ -408,9 +409,10 @@ static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *paramet
 
 static int reject_request(struct rdma_cm_id *id, const void *data, uint8_t size)
 {
-	uint8_t frame[TCP_FRAME_MAX];
 
-	return send_frame(tcp_id_of(id), frame, tcp_reject_encode(data, size, frame));
+	struct tcp_id *tcp = tcp_id_of(id);
+
+	return send_frame(tcp, tcp_reject_encode(data, size, tcp->frame));
 }
 
 /* The client confirms that it has the reply. */
@@ -469,13 +471,12 @@ int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 {
 	struct tcp_id *tcp = tcp_id_of(id);
 	struct tcp_offer offer;
-	uint8_t frame[TCP_FRAME_MAX];
 
 	if (path_candidates_find(
 		    tcp->settings, &id->route.addr.src_addr, &tcp->candidates, failure))
 		return -1;
 	path_offer(&tcp->candidates, &offer);
-	if (send_frame(tcp, frame, tcp_offer_encode(&offer, frame)))
+	if (send_frame(tcp, tcp_offer_encode(&offer, tcp->frame)))
 		return meet_stranger(failure, -errno);
 	if (watch(tcp, EPOLLIN))
 		return failure_errno(failure, PHASE_ROUTE, "epoll_ctl", errno);
@@ -512,10 +513,9 @@ static int take_path(struct tcp_id *tcp, struct event_copy *copy)
 int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
 {
 	struct tcp_id *tcp = tcp_id_of(id);
-	uint8_t frame[TCP_FRAME_MAX];
 
 	tcp_describe_queue_pair(tcp, parameters);
-	if (send_frame(tcp, frame, tcp_queue_pair_encode(TCP_REQUEST, &tcp->ours, frame)))
+	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REQUEST, &tcp->ours, tcp->frame)))
 		return -1;
 	tcp->state = TCP_AWAITS_REPLY;
 	return 0;
@@ -535,7 +535,6 @@ static int take_rejection(struct tcp_id *tcp, struct event_copy *copy)
 
 static int take_reply(struct tcp_id *tcp, struct event_copy *copy)
 {
-	uint8_t frame[TCP_FRAME_MAX];
 	int type = read_frame(tcp);
 
 	if (type == 0)
@@ -545,7 +544,7 @@ static int take_reply(struct tcp_id *tcp, struct event_copy *copy)
 	if (type != TCP_REPLY || tcp_queue_pair_decode(&tcp->theirs, tcp->bytes))
 		return report_end(
 			tcp, RDMA_CM_EVENT_CONNECT_ERROR, type < 0 ? type : -EPROTO, copy);
-	if (tcp_connect_queue_pair(tcp) || send_frame(tcp, frame, tcp_ready_encode(frame)))
+	if (tcp_connect_queue_pair(tcp) || send_frame(tcp, tcp_ready_encode(tcp->frame)))
 		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, -errno, copy);
 	tcp->state = TCP_READY_BOTH;
 	return report_peer(tcp, RDMA_CM_EVENT_ESTABLISHED, copy);

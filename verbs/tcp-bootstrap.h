@@ -37,7 +37,8 @@ int tcp_channel_take(struct tcp_channel *channel, struct event_copy *copy);
 
 /*
  * Accepts connections at this address; rdma_get_src_port() returns the port. The settings and the
- * output, which --verbose shows the transitions on, must outlive the listener and its connections. Returns 0 and its id, or -errno. listen(2).
+ * output, which --verbose shows the transitions on, must outlive the listener and its connections.
+ * Returns 0 and its id, or -errno. listen(2).
  */
 int tcp_listen(struct tcp_channel *channel, const struct sockaddr *address,
 	const struct path_settings *settings, const struct output *output,

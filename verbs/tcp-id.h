@@ -46,7 +46,8 @@ struct tcp_id {
 	struct tcp_gid peer;
 	struct tcp_queue_pair ours, theirs;
 	struct failure failure;
-	size_t have; /* bytes of a frame that has not arrived as a whole */
+	uint8_t frame[TCP_FRAME_MAX]; /* that is sent */
+	size_t have;                  /* bytes of a frame that has not arrived as a whole */
 	uint8_t bytes[TCP_FRAME_MAX];
 };
 

@@ -14,6 +14,7 @@
 #include "protocol/little-endian.h"
 #include "serve/control-sessions.h"
 #include "tests/fuzz/fuzz.h"
+#include "verbs/channel.h"
 
 /* The longest test in a diagnosis. */
 #define MS_MAX         5000
@@ -518,7 +519,7 @@ void control_send_last(struct control *control, const struct command *message)
 
 void control_close(struct control *control)
 {
-	rdma_destroy_event_channel(control->events);
+	channel_destroy(control->events);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

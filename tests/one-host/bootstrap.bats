@@ -107,7 +107,7 @@ mistake() {
 gid_index() {
 	local prefix=$1 file
 	if [[ $1 == *.* ]]; then
-		# shellcheck disable=SC2046 # four numbers
+		# shellcheck disable=SC2046,SC2183 # four numbers
 		prefix=$(printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' $(tr . ' ' <<<"$1"))
 	fi
 	file=$(grep -l "^$prefix" /sys/class/infiniband/"$VM_DEVICE"/ports/1/gids/* | head -1)
@@ -191,10 +191,12 @@ gid_is_gone() { ! gid_index "$1"; }
 }
 
 @test "what a client that connects by TCP never says holds up nobody" {
-	local i
+	local fd _
+	SILENT=()
 	tcp_server any
-	for i in {1..20}; do
-		exec {SILENT[i]}<>"/dev/tcp/127.0.0.1/$PORT"
+	for _ in {1..20}; do
+		exec {fd}<>"/dev/tcp/127.0.0.1/$PORT"
+		SILENT+=("$fd")
 	done
 	printf 'GET / HTTP/1.0\r\n\r\n' >&"${SILENT[1]}"
 	expect 0 tcp_client write "$ADDRESS" "$PORT"

@@ -30,7 +30,7 @@ static void assert_same(const struct tcp_gid *one, const struct tcp_gid *other)
 	assert_int_equal(one->pkey, other->pkey);
 }
 
-/* The size of a frame is known as soon as its header has arrived, and complete with its last byte. */
+/* A frame is complete with its last byte, and not before. */
 static void assert_complete(const uint8_t *frame, size_t size, enum tcp_frame_type type)
 {
 	for (size_t have = 0; have < size; have++)

@@ -251,7 +251,7 @@ static void both_ends_learn_what_the_other_said(void **state)
 /* Each end's queue pair expects what the other one sends. */
 static void queue_pairs_match(void **state)
 {
-	const struct ibv_qp_attr *ready, *receives;
+	const struct ibv_qp_attr *sends, *receives;
 
 	(void)state;
 	establish();
@@ -259,20 +259,20 @@ static void queue_pairs_match(void **state)
 	assert_int_equal(move_count, 6);
 	assert_int_equal(moves[0].port_num, 2);
 	receives = &moves[2];
-	ready = &moves[3];
+	sends = &moves[3];
 	assert_int_equal(receives->qp_state, IBV_QPS_RTR);
-	assert_int_equal(ready->qp_state, IBV_QPS_RTS);
+	assert_int_equal(sends->qp_state, IBV_QPS_RTS);
 	assert_int_equal(receives->dest_qp_num, at_client->qp->qp_num);
 	assert_int_equal(moves[4].dest_qp_num, at_server->qp->qp_num);
 	assert_int_equal(receives->rq_psn, moves[5].sq_psn);
-	assert_int_equal(moves[4].rq_psn, ready->sq_psn);
+	assert_int_equal(moves[4].rq_psn, sends->sq_psn);
 	assert_int_equal(receives->path_mtu, IBV_MTU_4096);
 	assert_int_equal(receives->ah_attr.is_global, 1);
 	assert_int_equal(receives->ah_attr.grh.sgid_index, 3);
 	assert_int_equal(receives->ah_attr.grh.traffic_class, 104);
 	assert_int_equal(receives->ah_attr.grh.dgid.raw[15], 9);
 	assert_int_equal(receives->max_dest_rd_atomic, 2); /* of 2 and 4 */
-	assert_int_equal(ready->max_rd_atomic, 8);         /* of 8 and 16 */
+	assert_int_equal(sends->max_rd_atomic, 8);         /* of 8 and 16 */
 	assert_int_equal(moves[4].max_dest_rd_atomic, 8);
 	assert_int_equal(moves[5].max_rd_atomic, 2);
 }
