@@ -322,6 +322,7 @@ static void drop_half_open(struct tcp_channel *channel)
 static void take_connection(struct tcp_id *listener)
 {
 	struct tcp_channel *channel = listener->channel;
+	/* cppcheck-suppress nullPointer ; accept4(2) allows it */
 	int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct tcp_id *tcp;
 
