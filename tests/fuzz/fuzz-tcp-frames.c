@@ -57,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int complete;
 
 	check_datagram(data, size);
-	if (have > 0)
-		memcpy(frame, data, have);
+	for (size_t i = 0; i < have; i++)
+		frame[i] = data[i];
 	complete = tcp_frame_size(frame, have);
 	fuzz_check(complete == -EPROTO || (complete >= 0 && (size_t)complete <= have));
 	if (complete <= 0)
