@@ -29,6 +29,7 @@ enum check {
 	CHECK_BANDWIDTH,  /* both directions, compared with the link rate */
 	CHECK_COUNTERS,   /* changes of the device counters during the diagnosis */
 	CHECK_OPERATIONS, /* one of each operation */
+	CHECK_MULTICAST,  /* a group of this host, and a datagram to itself */
 	CHECK_OTHER_WAY,  /* a connection and a message in the other of these two ways */
 	CHECKS
 };

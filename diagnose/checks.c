@@ -16,5 +16,6 @@ const struct check_row diagnose_checks[CHECKS] = {
 	[CHECK_BANDWIDTH] = {"bandwidth", false, check_bandwidth},
 	[CHECK_COUNTERS] = {"counters", false, check_counters},
 	[CHECK_OPERATIONS] = {"operations", false, check_operations},
+	[CHECK_MULTICAST] = {"multicast", false, check_multicast},
 	[CHECK_OTHER_WAY] = {"other way", false, check_other_way},
 };

@@ -69,6 +69,7 @@ int check_data(struct diagnosis *diagnosis);
 int check_bandwidth(struct diagnosis *diagnosis);
 int check_counters(struct diagnosis *diagnosis);
 int check_operations(struct diagnosis *diagnosis);
+int check_multicast(struct diagnosis *diagnosis);
 int check_other_way(struct diagnosis *diagnosis);
 
 /* Time limit of a command in milliseconds; a lost packet adds half a second. */

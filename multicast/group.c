@@ -146,7 +146,7 @@ static int make_queue_pair(
 	group->mtu = device_mtu_bytes(port.active_mtu);
 	group->slot_size = GROUP_GRH + group->mtu;
 	group->slots = settings->slots;
-	size = (size_t)group->slots * group->slot_size;
+	size = ((size_t)group->slots + 1) * group->slot_size;
 	group->pd = ibv_alloc_pd(group->id->verbs);
 	group->completions = ibv_create_comp_channel(group->id->verbs);
 	if (!group->pd || !group->completions || fcntl(group->completions->fd, F_SETFL, O_NONBLOCK))

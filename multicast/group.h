@@ -21,8 +21,8 @@ struct group_settings {
 	const struct output *output;
 	deadline_t deadline; /* of joining */
 	int stop_fd;         /* readable: the user wants to stop; -1: none */
-	unsigned int slots;  /* datagrams in memory */
-	bool receives;       /* the slots are posted as receives; otherwise they are sent from */
+	unsigned int slots; /* datagrams in memory; one more is to send from if they are receives */
+	bool receives;      /* the slots are posted as receives; otherwise they are sent from */
 };
 
 struct group {

@@ -15,7 +15,7 @@ diagnose() {
 }
 
 clean() {
-	count "$OUT" '^[a-z ]\{11\} ok ' 13
+	count "$OUT" '^[a-z ]\{11\} ok ' "$(iwarp && echo 13 || echo 14)"
 	has_not "$OUT" '^[a-z ]\{11\} failed '
 	has "$OUT" '^verdict: RDMA works between the two hosts: [0-9.]* MB/s to the server, [0-9.]* MB/s from it'
 }

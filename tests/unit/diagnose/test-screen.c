@@ -28,6 +28,7 @@ static void make_healthy(void)
 		"WRITE and READ of 1 to 1048576 bytes in both directions: all bytes correct",
 		"812 MB/s to the server, 798 MB/s from it",
 		"this host: no errors; the other host: no errors", "15 ok, 1 unsupported",
+		"joined 239.255.1.2, and received a datagram from itself",
 		"by TCP, too: connected and message exchanged in 12 ms"};
 
 	memset(&diagnosis, 0, sizeof(diagnosis));
@@ -84,6 +85,7 @@ static void a_healthy_pair_in_a_file(void **state)
 		"bandwidth   ok      812 MB/s to the server, 798 MB/s from it\n"
 		"counters    ok      this host: no errors; the other host: no errors\n"
 		"operations  ok      15 ok, 1 unsupported\n"
+		"multicast   ok      joined 239.255.1.2, and received a datagram from itself\n"
 		"other way   ok      by TCP, too: connected and message exchanged in 12 ms\n");
 	assert_string_equal(printed.error, "");
 	diagnosis.output.quiet = true;
@@ -104,7 +106,8 @@ static void shorten(void)
 		{CHECK_PATH, "4200 bytes arrive"}, {CHECK_CONNECTION, "connected in 12 ms"},
 		{CHECK_DATA, "WRITE and READ, both ways: all bytes correct"},
 		{CHECK_DATA, "all bytes correct"}, {CHECK_BANDWIDTH, "to 812.0 from 798.0 MB/s"},
-		{CHECK_COUNTERS, "no errors at either end"}, {CHECK_OTHER_WAY, "by TCP, too"}};
+		{CHECK_COUNTERS, "no errors at either end"}, {CHECK_MULTICAST, "joined a group"},
+		{CHECK_OTHER_WAY, "by TCP, too"}};
 
 	for (size_t i = 0; i < COUNT(forms); i++)
 		check_list_shorten(&diagnosis.list, forms[i].check, "%s", forms[i].form);
@@ -142,6 +145,7 @@ static void a_healthy_pair_has_one_line_for_each_check(void **state)
 					   "bandwidth   ok to 812.0 from 798.0 MB/s\n"
 					   "counters    ok no errors at either end\n"
 					   "operations  ok 15 ok, 1 unsupported\n"
+					   "multicast   ok joined a group\n"
 					   "other way   ok by TCP, too\n");
 	/* --verbose shows the whole text. */
 	make_healthy();
