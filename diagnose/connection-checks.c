@@ -15,6 +15,7 @@
 #include "diagnose/round-trips.h"
 #include "host/netlink.h"
 #include "measure/shared-state.h"
+#include "verbs/bootstrap.h"
 #include "verbs/dial.h"
 
 /* Time limits of the steps, in milliseconds. */
@@ -124,6 +125,7 @@ static int connect_by_tcp(struct diagnosis *diagnosis, struct dial *dial, struct
 	if (error)
 		return -1;
 	id = diagnosis->control.id;
+	bootstrap_of(id)->gids(id, &diagnosis->our_gids, &diagnosis->their_gids);
 	diagnosis->device =
 		inventory_device(&diagnosis->inventory, ibv_get_device_name(id->verbs->device));
 	diagnosis->port = inventory_port(

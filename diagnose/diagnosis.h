@@ -35,6 +35,8 @@ struct diagnosis {
 	const struct inventory_port *port;     /* port of that device */
 	struct control_request request;
 	struct control control;
+	struct tcp_offer our_gids; /* that the ends told each other by TCP; none: they did not */
+	struct tcp_path their_gids;
 	bool no_server;        /* nothing listens, and the user named no port */
 	struct perf_test test; /* on the client's control connection */
 	deadline_t end;        /* soft limit of all checks: see check_deadline() */

@@ -7,6 +7,7 @@
 
 #include "base/explain.h"
 #include "diagnose/diagnosis.h"
+#include "verbs/bootstrap.h"
 #include "verbs/dial.h"
 
 /* Time limits in milliseconds. */
@@ -85,6 +86,9 @@ int check_other_way(struct diagnosis *diagnosis)
 	deadline_t start = deadline_now();
 
 	if (try_to_talk(diagnosis, &dial, &control) == 0) {
+		if (by_tcp)
+			bootstrap_of(control.id)
+				->gids(control.id, &diagnosis->our_gids, &diagnosis->their_gids);
 		check_list_ok(&diagnosis->list, CHECK_OTHER_WAY,
 			"by %s, too: connected and message exchanged in %d ms", way,
 			(int)(deadline_now() - start));
@@ -95,6 +99,8 @@ int check_other_way(struct diagnosis *diagnosis)
 			explain(FAILURE_HOST, dial.failure.phase, dial.failure.code)->cause);
 	} else if (is_no_answer(&dial.failure)) {
 		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "no answer by %s", way);
+		/* Most servers accept one way only: shown with --verbose. */
+		diagnosis->list.checks[CHECK_OTHER_WAY].reached = false;
 	} else {
 		check_list_fail(&diagnosis->list, CHECK_OTHER_WAY, &dial.failure);
 	}

@@ -186,6 +186,46 @@ static void print_operations(const struct diagnosis *diagnosis)
 			print_fact(line, (void *)diagnosis);
 }
 
+/* Prints the GIDs of one end, and which of them are used: by TCP, by rdmacm, or both. */
+static void print_gids(const struct diagnosis *diagnosis, const char *end,
+	const struct tcp_gid *gids, unsigned int count, unsigned int by_tcp,
+	const uint8_t by_rdmacm[16])
+{
+	char line[160], address[ADDRESS_TEXT_SIZE];
+	struct sockaddr_storage decoded;
+
+	for (unsigned int i = 0; i < count; i++) {
+		bool tcp = i == by_tcp;
+		/* The kernel prefers RoCE v2, too. */
+		bool rdmacm = by_rdmacm && gids[i].type != TCP_GID_ROCE_V1 &&
+			      memcmp(gids[i].gid, by_rdmacm, sizeof(gids[i].gid)) == 0;
+
+		tcp_gid_address(gids[i].gid, &decoded);
+		address_text((const struct sockaddr *)&decoded, address);
+		snprintf(line, sizeof(line), "GID %s: port %u, index %u: %s, %s%s%s%s%s%s", end,
+			gids[i].port, gids[i].index, address, tcp_gid_type_name(gids[i].type),
+			*gids[i].interface ? ", " : "", gids[i].interface,
+			tcp || rdmacm ? "; used by " : "", rdmacm ? "rdmacm" : "",
+			rdmacm && tcp ? " and TCP"
+			: tcp         ? "TCP"
+				      : "");
+		print_fact(line, (void *)diagnosis);
+	}
+}
+
+/* Prints the GIDs of both ends, if they told each other. */
+static void print_all_gids(const struct diagnosis *diagnosis)
+{
+	const struct rdma_cm_id *id = diagnosis->control.id;
+	const bool by_rdmacm = id && diagnosis->options->bootstrap != BOOTSTRAP_TCP;
+	const struct rdma_ib_addr *used = by_rdmacm ? &id->route.addr.addr.ibaddr : NULL;
+
+	print_gids(diagnosis, "here", diagnosis->our_gids.gids, diagnosis->our_gids.count,
+		diagnosis->their_gids.chosen, used ? used->sgid.raw : NULL);
+	print_gids(diagnosis, "there", diagnosis->their_gids.gids, diagnosis->their_gids.count, 0,
+		used ? used->dgid.raw : NULL);
+}
+
 /* A check that was not reached has nothing to report. */
 static bool is_omitted(const struct diagnosis *diagnosis, enum check check)
 {
@@ -251,6 +291,8 @@ void screen_print(const struct diagnosis *diagnosis)
 			print_ends(diagnosis);
 		if (check == CHECK_OPERATIONS && diagnosis->output.verbose)
 			print_operations(diagnosis);
+		if (check == CHECK_OTHER_WAY && diagnosis->output.verbose)
+			print_all_gids(diagnosis);
 	}
 	print_quietly(diagnosis, verdict);
 }

@@ -15,7 +15,7 @@ static const uint8_t magic[8] = {'R', 'D', 'M', 'A', 'p', 'a', 'i', 'r'};
 #define OFFER_SIZE 12 /* magic, version, count */
 #define PATH_SIZE  8  /* refusal, chosen, count, unused */
 #define PAIR_SIZE  16 /* number, sequence, MTU, depths, size of the private data, class */
-#define GID_SIZE   32
+#define GID_SIZE   48
 
 #define NUMBER_MAX 0xffffff
 
@@ -39,6 +39,7 @@ static void put_gid(uint8_t *at, const struct tcp_gid *gid)
 	le_put16(at + 20, gid->index);
 	le_put16(at + 22, gid->lid);
 	le_put16(at + 24, gid->pkey);
+	memcpy(at + 32, gid->interface, strnlen(gid->interface, TCP_INTERFACE_SIZE - 1));
 }
 
 static int get_gid(struct tcp_gid *gid, const uint8_t *at)
@@ -52,6 +53,9 @@ static int get_gid(struct tcp_gid *gid, const uint8_t *at)
 		.pkey = le_get16(at + 24),
 	};
 	memcpy(gid->gid, at, sizeof(gid->gid));
+	for (size_t i = 0; i < TCP_INTERFACE_SIZE - 1 && at[32 + i]; i++)
+		gid->interface[i] =
+			(char)(at[32 + i] > ' ' && at[32 + i] < 0x7f ? at[32 + i] : '?');
 	return at[16] < TCP_GID_TYPES && gid->mtu >= TCP_MTU_MIN && gid->mtu <= TCP_MTU_MAX
 		       ? 0
 		       : -EPROTO;
@@ -124,7 +128,7 @@ int tcp_path_decode(struct tcp_path *path, const uint8_t *frame)
 	path->count = le_get16(body + 4);
 	if (get_gids(path->gids, path->count, frame, PATH_SIZE))
 		return -EPROTO;
-	return path->refusal == PATH_FINE && path->count != 1 ? -EPROTO : 0;
+	return path->refusal == PATH_FINE && path->count == 0 ? -EPROTO : 0;
 }
 
 size_t tcp_queue_pair_encode(

@@ -33,8 +33,11 @@
 /* Private data of a request, a reply and a rejection, in bytes: rdma_connect(3) has no more. */
 #define TCP_PRIVATE_MAX 196
 
+/* The name of a network interface, as IF_NAMESIZE. */
+#define TCP_INTERFACE_SIZE 16
+
 #define TCP_HEADER_SIZE 4
-#define TCP_FRAME_MAX   (TCP_HEADER_SIZE + 16 + TCP_GIDS_MAX * 32)
+#define TCP_FRAME_MAX   (TCP_HEADER_SIZE + 16 + TCP_GIDS_MAX * 48)
 
 enum tcp_frame_type {
 	TCP_OFFER = 1,
@@ -60,7 +63,8 @@ struct tcp_gid {
 	uint8_t mtu;  /* of the port as a code, or the smaller one of --mtu */
 	uint8_t port; /* of its device; informative */
 	uint16_t index, lid;
-	uint16_t pkey; /* the partition key itself */
+	uint16_t pkey;                      /* the partition key itself */
+	char interface[TCP_INTERFACE_SIZE]; /* network interface, "": unknown; informative */
 };
 
 /* An offer of the client: its GIDs, the preferred one first. */
@@ -69,11 +73,11 @@ struct tcp_offer {
 	struct tcp_gid gids[TCP_GIDS_MAX];
 };
 
-/* The server's choice, and on a refusal its own GIDs. */
+/* The server's choice, and its GIDs: if there is a path, the one to use first. */
 struct tcp_path {
 	enum path_fault refusal; /* PATH_FINE: none */
 	unsigned int chosen;     /* of the client's offer */
-	unsigned int count;      /* a path has one, a refusal may have more */
+	unsigned int count;  /* at least 1 if there is a path */
 	struct tcp_gid gids[TCP_GIDS_MAX];
 };
 

@@ -50,6 +50,12 @@ static void destroy(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
+static bool no_gids(const struct rdma_cm_id *id, struct tcp_offer *ours, struct tcp_path *theirs)
+{
+	(void)id, (void)ours, (void)theirs;
+	return false;
+}
+
 static const struct failure *no_failure(const struct rdma_cm_id *id)
 {
 	(void)id;
@@ -68,6 +74,7 @@ const struct bootstrap bootstrap_rdmacm = {
 	.hold = hold,
 	.migrate = migrate,
 	.destroy = destroy,
+	.gids = no_gids,
 	.failure = no_failure,
 };
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "protocol/tcp-frames.h"
 
 /*
  * Retry parameters of the transport. A lost packet is retransmitted after TRANSPORT_ACK_TIMEOUT
@@ -81,6 +82,12 @@ struct bootstrap {
 
 	/* Frees the id, whose queue pair must be destroyed. rdma_destroy_id(3). */
 	void (*destroy)(struct rdma_cm_id *id);
+
+	/*
+	 * The GIDs that the two ends told each other, for a client's id: ours, and theirs with the
+	 * chosen ones; false: they did not, as by rdmacm.
+	 */
+	bool (*gids)(const struct rdma_cm_id *id, struct tcp_offer *ours, struct tcp_path *theirs);
 
 	/* Why it failed, if more is known than the event says; otherwise NULL. */
 	const struct failure *(*failure)(const struct rdma_cm_id *id);

@@ -80,6 +80,8 @@ static void list_port(const struct inventory_device *device, const struct invent
 			continue;
 		snprintf(candidate.device, sizeof(candidate.device), "%s", device->name);
 		snprintf(candidate.interface, sizeof(candidate.interface), "%s", gid->interface);
+		snprintf(candidate.gid.interface, sizeof(candidate.gid.interface), "%s",
+			gid->interface);
 		snprintf(candidate.text, sizeof(candidate.text), "%s", gid->text);
 		insert(candidates, &candidate);
 	}

@@ -36,6 +36,18 @@ static enum path_fault fault_of(const struct tcp_gid *theirs, const struct path_
 	return infiniband || own->link_local || reaches(own, theirs) ? PATH_FINE : PATH_NO_ROUTE;
 }
 
+/* Lists our GIDs, this one first. */
+static void list_gids(
+	const struct path_candidates *candidates, unsigned int first, struct tcp_path *path)
+{
+	path->count = 0;
+	if (first < candidates->count)
+		path->gids[path->count++] = candidates->all[first].gid;
+	for (unsigned int i = 0; i < candidates->count; i++)
+		if (i != first)
+			path->gids[path->count++] = candidates->all[i].gid;
+}
+
 void path_choose(const struct tcp_offer *offer, const struct path_candidates *candidates,
 	bool (*reaches)(const struct path_candidate *from, const struct tcp_gid *to),
 	struct tcp_path *path, unsigned int *own)
@@ -49,17 +61,14 @@ void path_choose(const struct tcp_offer *offer, const struct path_candidates *ca
 			if (fault == PATH_FINE) {
 				path->refusal = PATH_FINE;
 				path->chosen = i;
-				path->count = 1;
-				path->gids[0] = candidates->all[j].gid;
+				list_gids(candidates, j, path);
 				*own = j;
 				return;
 			}
 			if (fault > path->refusal)
 				path->refusal = fault;
 		}
-	path->count = candidates->count;
-	for (unsigned int i = 0; i < candidates->count; i++)
-		path->gids[i] = candidates->all[i].gid;
+	list_gids(candidates, 0, path);
 }
 
 void path_offer(const struct path_candidates *candidates, struct tcp_offer *offer)

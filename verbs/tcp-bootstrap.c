@@ -93,6 +93,7 @@ static void destroy(struct rdma_cm_id *id)
 
 	if (is_half_open(tcp))
 		leave_half_open(tcp);
+	free(tcp->client);
 	close(tcp->fd); /* which ends the epoll instance's interest */
 	free(tcp);
 }
@@ -473,10 +474,13 @@ int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 	struct tcp_id *tcp = tcp_id_of(id);
 	struct tcp_offer offer;
 
+	tcp->client = calloc(1, sizeof(*tcp->client));
+	if (!tcp->client)
+		return failure_errno(failure, PHASE_ALLOCATION, "calloc", ENOMEM);
 	if (path_candidates_find(
-		    tcp->settings, &id->route.addr.src_addr, &tcp->candidates, failure))
+		    tcp->settings, &id->route.addr.src_addr, &tcp->client->candidates, failure))
 		return -1;
-	path_offer(&tcp->candidates, &offer);
+	path_offer(&tcp->client->candidates, &offer);
 	if (send_frame(tcp, tcp_offer_encode(&offer, tcp->frame)))
 		return meet_stranger(failure, -errno);
 	if (watch(tcp, EPOLLIN))
@@ -487,24 +491,26 @@ int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 
 static int take_path(struct tcp_id *tcp, struct event_copy *copy)
 {
+	struct tcp_client *client = tcp->client;
+	struct tcp_path *path = &client->path;
 	struct tcp_offer ours;
-	struct tcp_path path;
 	int type = read_frame(tcp);
 
 	if (type == 0)
 		return 0;
-	path_offer(&tcp->candidates, &ours);
-	if (type != TCP_PATH || tcp_path_decode(&path, tcp->bytes) ||
-		(path.refusal == PATH_FINE && path.chosen >= ours.count)) {
+	path_offer(&client->candidates, &ours);
+	if (type != TCP_PATH || tcp_path_decode(path, tcp->bytes) ||
+		(path->refusal == PATH_FINE && path->chosen >= ours.count)) {
+		path->count = 0;
 		meet_stranger(&tcp->failure, type);
 		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -EPROTO, copy);
 	}
-	if (path.refusal != PATH_FINE) {
-		path_refused(&tcp->failure, &ours, &path);
+	if (path->refusal != PATH_FINE) {
+		path_refused(&tcp->failure, &ours, path);
 		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -EHOSTUNREACH, copy);
 	}
-	tcp->own = tcp->candidates.all[path.chosen];
-	tcp->peer = path.gids[0];
+	tcp->own = client->candidates.all[path->chosen];
+	tcp->peer = path->gids[0];
 	if (use_path(tcp))
 		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -ENODEV, copy);
 	tcp->state = TCP_RESOLVED;
@@ -637,6 +643,17 @@ static int migrate(struct rdma_cm_id *id, struct cm_channel *channel)
 	return watched ? watch(tcp, EPOLLIN) : 0;
 }
 
+static bool gids_of(const struct rdma_cm_id *id, struct tcp_offer *ours, struct tcp_path *theirs)
+{
+	const struct tcp_client *client = tcp_id_of(id)->client;
+
+	if (!client || client->path.count == 0)
+		return false;
+	path_offer(&client->candidates, ours);
+	*theirs = client->path;
+	return true;
+}
+
 static const struct failure *failure_of(const struct rdma_cm_id *id)
 {
 	const struct failure *failure = &tcp_id_of(id)->failure;
@@ -656,5 +673,6 @@ const struct bootstrap bootstrap_tcp = {
 	.hold = hold,
 	.migrate = migrate,
 	.destroy = destroy,
+	.gids = gids_of,
 	.failure = failure_of,
 };

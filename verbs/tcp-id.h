@@ -29,6 +29,12 @@ enum tcp_state {
 
 TAILQ_HEAD(tcp_id_queue, tcp_id);
 
+/* What a client needs to choose a path. */
+struct tcp_client {
+	struct path_candidates candidates;
+	struct tcp_path path; /* the server's answer */
+};
+
 struct tcp_id {
 	union {
 		struct own_id shared; /* the first member */
@@ -40,9 +46,9 @@ struct tcp_id {
 	TAILQ_ENTRY(tcp_id) next; /* of a connection without a request */
 	deadline_t deadline;      /* of its request */
 	const struct path_settings *settings;
-	const struct output *output;       /* for --verbose */
-	struct path_candidates candidates; /* of a client, until one is chosen */
-	struct path_candidate own;         /* the one that was chosen */
+	const struct output *output; /* for --verbose */
+	struct tcp_client *client;   /* of a client; NULL: of a server */
+	struct path_candidate own;   /* the one that was chosen */
 	struct tcp_gid peer;
 	struct tcp_queue_pair ours, theirs;
 	struct failure failure;

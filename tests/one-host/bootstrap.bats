@@ -149,13 +149,17 @@ gid_is_gone() { ! gid_index "$1"; }
 	wait_line "$DIR/web" .
 	expect 3 tcp_client write "$ADDRESS" "$(cat "$DIR/web")"
 	has "$ERR" 'the program on this TCP port is not an rdma-server with --bootstrap tcp (it sent something else); check the port number'
-	kill "$program"
+	kill "$program" "${CLIENTS[-1]}"
 }
 
 @test "diagnose tries both ways, and says which one works" {
 	start_server --bootstrap both any
 	expect 0 client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^other way   ok      by TCP, too: connected and message exchanged in '
+	expect 0 client diagnose --verbose "$ADDRESS" "$PORT"
+	has "$OUT" "^ *GID here: port 1, index [0-9]*: $ADDRESS, RoCE v2, $VM_INTERFACE; used by rdmacm and TCP$"
+	has "$OUT" "^ *GID there: port 1, index [0-9]*: $ADDRESS, RoCE v2, $VM_INTERFACE; used by rdmacm and TCP$"
+	has "$OUT" "^ *GID there: port 1, index [0-9]*: fe80:[0-9a-f:]*, RoCE v2, $VM_INTERFACE$"
 	expect 0 tcp_client diagnose "$ADDRESS" "$PORT"
 	has "$OUT" '^other way   ok      by rdmacm, too: '
 	stop_server

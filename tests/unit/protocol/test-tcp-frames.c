@@ -13,7 +13,8 @@ static struct tcp_gid a_gid(uint8_t last)
 		.port = 1,
 		.index = 300,
 		.lid = 7,
-		.pkey = 0xffff};
+		.pkey = 0xffff,
+		.interface = "a-name-of-15-ch"};
 
 	gid.gid[15] = last;
 	return gid;
@@ -28,6 +29,7 @@ static void assert_same(const struct tcp_gid *one, const struct tcp_gid *other)
 	assert_int_equal(one->index, other->index);
 	assert_int_equal(one->lid, other->lid);
 	assert_int_equal(one->pkey, other->pkey);
+	assert_string_equal(one->interface, other->interface);
 }
 
 /* A frame is complete with its last byte, and not before. */
@@ -146,7 +148,7 @@ static void impossible_queue_pairs_are_rejected(void **state)
 static void impossible_offers_are_rejected(void **state)
 {
 	const struct tcp_offer offer = {.count = 2, .gids = {a_gid(1), a_gid(2)}};
-	const size_t second = TCP_HEADER_SIZE + 12 + 32;
+	const size_t second = TCP_HEADER_SIZE + 12 + 48;
 	struct tcp_offer decoded;
 	uint8_t frame[TCP_FRAME_MAX];
 	struct {
@@ -158,7 +160,7 @@ static void impossible_offers_are_rejected(void **state)
 		{"version", TCP_HEADER_SIZE + 8, 2},
 		{"count", TCP_HEADER_SIZE + 10, 3},
 		{"too many", TCP_HEADER_SIZE + 10, TCP_GIDS_MAX + 1},
-		{"size", 2, 75},
+		{"size", 2, 107},
 		{"type", second + 16, TCP_GID_TYPES},
 		{"no MTU", second + 17, 0},
 		{"MTU", second + 17, 6},

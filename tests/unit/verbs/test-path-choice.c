@@ -98,7 +98,9 @@ static void the_first_pair_that_fits_is_chosen(void **state)
 	assert_int_equal(path.refusal, PATH_FINE);
 	assert_int_equal(path.chosen, 1);
 	assert_int_equal(own, 2);
-	assert_int_equal(path.count, 1);
+	assert_int_equal(path.count, 4);
+	assert_int_equal(path.gids[0].type, TCP_GID_ROCE_V2);
+	assert_int_equal(path.gids[1].gid[0], 0xfe);
 }
 
 static void the_pair_that_comes_closest_explains(void **state)
