@@ -108,20 +108,43 @@ static int read_ports(struct ibv_context *context, struct inventory_device *devi
 	return read_gids(context, device);
 }
 
+static void read_names(const struct ibv_device *from, struct inventory_device *device)
+{
+	snprintf(device->name, sizeof(device->name), "%s",
+		ibv_get_device_name((struct ibv_device *)from));
+	snprintf(device->uverbs, sizeof(device->uverbs), "%.31s", from->dev_name);
+	snprintf(device->type, sizeof(device->type), "%s", type_of(from));
+}
+
 static int read_device(struct ibv_device *from, struct inventory_device *device)
 {
 	struct ibv_context *context;
 	int error;
 
-	snprintf(device->name, sizeof(device->name), "%s", ibv_get_device_name(from));
-	snprintf(device->uverbs, sizeof(device->uverbs), "%.31s", from->dev_name);
-	snprintf(device->type, sizeof(device->type), "%s", type_of(from));
+	read_names(from, device);
 	device->access = sysfs_access("", "/dev/infiniband/%s", device->uverbs);
 	context = ibv_open_device(from);
 	if (!context)
 		return 0;
 	error = read_ports(context, device);
 	ibv_close_device(context);
+	return error;
+}
+
+int verbs_devices_read_open(
+	struct ibv_context *const contexts[], size_t count, struct inventory *inventory)
+{
+	int error = 0;
+
+	inventory->devices = calloc(count + 1, sizeof(*inventory->devices));
+	if (!inventory->devices)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !error; i++) {
+		struct inventory_device *device = &inventory->devices[inventory->device_count++];
+
+		read_names(contexts[i]->device, device);
+		error = read_ports(contexts[i], device);
+	}
 	return error;
 }
 

@@ -1,15 +1,16 @@
 /* See verbs/opened-devices.h. The table belongs to all threads, under its lock. */
-#include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "verbs/opened-devices.h"
 
-/* More devices than a host has. */
-#define DEVICES_MAX 64
+/* Looking for new devices takes longer than all the rest of a connection, in milliseconds. */
+#define LOOK_MS 1000
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ibv_context *devices[DEVICES_MAX];
+static struct ibv_context *devices[OPENED_DEVICES_MAX];
 
 /* A device that was removed answers no longer: another may have its name now. */
 static bool answers(struct ibv_context *context)
@@ -19,45 +20,61 @@ static bool answers(struct ibv_context *context)
 	return ibv_query_device(context, &attributes) == 0;
 }
 
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context = NULL;
-
-	errno = ENODEV;
-	for (int i = 0; list && list[i] && !context; i++)
-		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
-			context = ibv_open_device(list[i]);
-	if (list)
-		ibv_free_device_list(list);
-	return context;
-}
-
-/* Returns the place of the named device, or of one that is not open yet; NULL if all are used. */
+/*
+ * Returns the place of the named device, or of one that is not open yet; NULL if all are used. The
+ * place of a device that was removed is never used again, as others may use its context.
+ */
 static struct ibv_context **place_of(const char *name)
 {
-	for (size_t i = 0; i < DEVICES_MAX; i++)
+	for (size_t i = 0; i < OPENED_DEVICES_MAX; i++)
 		if (!devices[i] || (strcmp(ibv_get_device_name(devices[i]->device), name) == 0 &&
 					   answers(devices[i])))
 			return &devices[i];
 	return NULL;
 }
 
-struct ibv_context *opened_device(const char *name, struct failure *failure)
+/* Opens what has appeared since the last look. */
+static void look(void)
 {
-	struct ibv_context **place, *context = NULL;
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context **place;
+
+	for (int i = 0; list && list[i]; i++) {
+		place = place_of(ibv_get_device_name(list[i]));
+		if (place && !*place)
+			*place = ibv_open_device(list[i]);
+	}
+	if (list)
+		ibv_free_device_list(list);
+}
+
+size_t opened_devices(const char *name, struct ibv_context *contexts[OPENED_DEVICES_MAX])
+{
+	static deadline_t next_look;
+	size_t count = 0;
 
 	pthread_mutex_lock(&lock);
-	place = place_of(name);
-	if (!place)
-		errno = ENOSPC;
-	else if (!*place)
-		*place = open_device(name);
-	if (place)
-		context = *place;
+	if (deadline_left(next_look) == 0) {
+		look();
+		next_look = deadline_in(LOOK_MS);
+	}
+	for (size_t i = 0; i < OPENED_DEVICES_MAX && devices[i]; i++)
+		if ((!name || strcmp(ibv_get_device_name(devices[i]->device), name) == 0) &&
+			answers(devices[i]))
+			contexts[count++] = devices[i];
 	pthread_mutex_unlock(&lock);
-	if (!context)
-		failure_set(failure, FAILURE_ERRNO, PHASE_OPEN, errno, "ibv_open_device", "%s: %s",
-			name, strerror(errno));
+	return count;
+}
+
+struct ibv_context *opened_device(const char *name)
+{
+	struct ibv_context *context = NULL;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < OPENED_DEVICES_MAX && devices[i] && !context; i++)
+		if (strcmp(ibv_get_device_name(devices[i]->device), name) == 0 &&
+			answers(devices[i]))
+			context = devices[i];
+	pthread_mutex_unlock(&lock);
 	return context;
 }

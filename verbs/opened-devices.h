@@ -6,10 +6,19 @@
 #define VERBS_OPENED_DEVICES_H
 
 #include <infiniband/verbs.h>
+#include <stddef.h>
 
-#include "base/failure.h"
+/* More devices than a host has. */
+#define OPENED_DEVICES_MAX 64
 
-/* Returns the named device, or NULL with the failure recorded. ibv_open_device(3). */
-struct ibv_context *opened_device(const char *name, struct failure *failure);
+/*
+ * Opens all devices that are not open yet, which are looked for once in a second, and stores the
+ * contexts of all, or only of the named one. What cannot be opened is left out. Returns their
+ * number. ibv_open_device(3).
+ */
+size_t opened_devices(const char *name, struct ibv_context *contexts[OPENED_DEVICES_MAX]);
+
+/* Returns the named device if opened_devices() has opened it, otherwise NULL. */
+struct ibv_context *opened_device(const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "host/netlink.h"
 #include "host/readiness.h"
+#include "host/verbs-devices.h"
 #include "verbs/device.h"
 #include "verbs/opened-devices.h"
 #include "verbs/path-candidates.h"
@@ -17,16 +18,26 @@ static bool is_active(const struct inventory_port *port)
 	return strcmp(port->state, "ACTIVE") == 0;
 }
 
-/* True if the TCP connection's local address is on the interface of this GID. */
-static bool carries(
-	const struct inventory_port *port, const char *interface, const struct sockaddr *local)
+/* Writes an IP address as inventories write GIDs: IPv4 is mapped. */
+static void mapped_text(const struct sockaddr *address, char text[INET6_ADDRSTRLEN])
 {
-	const struct inventory_interface *found = inventory_interface(port, interface);
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+	struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
 
-	for (size_t i = 0; found && i < found->address_count; i++)
-		if (address_equal((const struct sockaddr *)&found->addresses[i].address, local))
-			return true;
-	return false;
+	if (address->sa_family == AF_INET6)
+		mapped = v6->sin6_addr;
+	else
+		memcpy(mapped.s6_addr + 12, &((const struct sockaddr_in *)address)->sin_addr, 4);
+	inet_ntop(AF_INET6, &mapped, text, INET6_ADDRSTRLEN);
+}
+
+/* Returns the interface of the port's GID of this text, "" if there is none. */
+static const char *interface_of(const struct inventory_port *port, const char *gid)
+{
+	for (size_t i = 0; i < port->gid_count; i++)
+		if (strcmp(port->gids[i].text, gid) == 0)
+			return port->gids[i].interface;
+	return "";
 }
 
 static enum tcp_gid_type type_of(const struct inventory_port *port, const struct inventory_gid *gid)
@@ -59,9 +70,10 @@ static void insert(struct path_candidates *candidates, const struct path_candida
 }
 
 static void list_port(const struct inventory_device *device, const struct inventory_port *port,
-	const struct path_settings *settings, const struct sockaddr *local,
-	struct path_candidates *candidates)
+	const struct path_settings *settings, const char *local, struct path_candidates *candidates)
 {
+	const char *tcp_interface = interface_of(port, local);
+
 	for (size_t i = 0; i < port->gid_count; i++) {
 		const struct inventory_gid *gid = &port->gids[i];
 		struct path_candidate candidate = {
@@ -72,7 +84,8 @@ static void list_port(const struct inventory_device *device, const struct invent
 				.mtu = IBV_MTU_256,
 				.pkey = PATH_PKEY_FULL | PATH_PKEY_NUMBER},
 			.link_local = gid->link_local && type_of(port, gid) != TCP_GID_INFINIBAND,
-			.carries_tcp = carries(port, gid->interface, local),
+			.carries_tcp =
+				*gid->interface && strcmp(gid->interface, tcp_interface) == 0,
 		};
 
 		if ((settings->gid_index >= 0 && gid->index != (unsigned int)settings->gid_index) ||
@@ -105,8 +118,7 @@ static void list_indices(const struct inventory_port *port, char *text, size_t s
 			port->gids[i].index, port->gids[i].text, port->gids[i].type);
 }
 
-/* Records why there is no candidate. Returns -1. */
-static int explain_none(const struct inventory *inventory, const struct path_settings *settings,
+int path_candidates_explain(const struct inventory *inventory, const struct path_settings *settings,
 	struct failure *failure)
 {
 	char text[200], evidence[sizeof(failure->evidence)];
@@ -145,9 +157,12 @@ static int explain_none(const struct inventory *inventory, const struct path_set
 		settings->device ? " of " : "", settings->device ? settings->device : "");
 }
 
-int path_candidates_list(const struct inventory *inventory, const struct path_settings *settings,
-	const struct sockaddr *local, struct path_candidates *candidates, struct failure *failure)
+void path_candidates_list(const struct inventory *inventory, const struct path_settings *settings,
+	const struct sockaddr *local, struct path_candidates *candidates)
 {
+	char text[INET6_ADDRSTRLEN];
+
+	mapped_text(local, text);
 	candidates->count = 0;
 	for (size_t i = 0; i < inventory->device_count; i++) {
 		const struct inventory_device *device = &inventory->devices[i];
@@ -155,9 +170,8 @@ int path_candidates_list(const struct inventory *inventory, const struct path_se
 		for (size_t j = 0; j < device->port_count; j++)
 			if (!inventory_is_iwarp(device) && is_active(&device->ports[j]) &&
 				is_wanted(device, &device->ports[j], settings))
-				list_port(device, &device->ports[j], settings, local, candidates);
+				list_port(device, &device->ports[j], settings, text, candidates);
 	}
-	return candidates->count > 0 ? 0 : explain_none(inventory, settings, failure);
 }
 
 /* Returns the largest enum ibv_mtu that is at most this one and this many bytes; 0: no limit. */
@@ -171,13 +185,11 @@ static uint8_t limit_mtu(enum ibv_mtu mtu, unsigned int bytes)
 static int complete(const struct path_settings *settings, struct path_candidate *candidate,
 	struct failure *failure)
 {
-	struct ibv_context *context = opened_device(candidate->device, failure);
+	struct ibv_context *context = opened_device(candidate->device);
 	struct ibv_port_attr port;
 	__be16 pkey;
 
-	if (!context)
-		return -1;
-	if (ibv_query_port(context, candidate->gid.port, &port))
+	if (!context || ibv_query_port(context, candidate->gid.port, &port))
 		return failure_errno(failure, PHASE_ADDRESS, "ibv_query_port", errno);
 	if (settings->pkey_index >= port.pkey_tbl_len ||
 		ibv_query_pkey(context, candidate->gid.port, (int)settings->pkey_index, &pkey) ||
@@ -191,18 +203,34 @@ static int complete(const struct path_settings *settings, struct path_candidate 
 	return 0;
 }
 
-int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
-	struct path_candidates *candidates, struct failure *failure)
+/* What the devices say does not tell why none can be used: sysfs and the system do. Returns -1. */
+static int explain(const struct path_settings *settings, struct failure *failure)
 {
 	struct inventory inventory;
-	unsigned int kept = 0;
 	int error = inventory_take("", NULL, &inventory);
 
 	if (error)
 		return failure_errno(failure, PHASE_ADDRESS, "inventory_take", -error);
-	error = path_candidates_list(&inventory, settings, local, candidates, failure);
+	path_candidates_explain(&inventory, settings, failure);
 	inventory_free(&inventory);
-	for (unsigned int i = 0; !error && i < candidates->count; i++)
+	return -1;
+}
+
+int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
+	struct path_candidates *candidates, struct failure *failure)
+{
+	struct ibv_context *contexts[OPENED_DEVICES_MAX];
+	struct inventory inventory = {0};
+	unsigned int kept = 0;
+
+	candidates->count = 0;
+	if (verbs_devices_read_open(
+		    contexts, opened_devices(settings->device, contexts), &inventory) == 0)
+		path_candidates_list(&inventory, settings, local, candidates);
+	inventory_free(&inventory);
+	if (candidates->count == 0)
+		return explain(settings, failure);
+	for (unsigned int i = 0; i < candidates->count; i++)
 		if (complete(settings, &candidates->all[i], failure) == 0)
 			candidates->all[kept++] = candidates->all[i];
 	candidates->count = kept;

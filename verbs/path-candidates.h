@@ -35,14 +35,21 @@ struct path_candidates {
 
 /*
  * Lists the candidates of the inventory that the settings allow, the best first, for a TCP
- * connection from this local address. If there is none, returns -1 with the failure recorded.
+ * connection from this local address: those on the interface of its GID, if it has one, before
+ * others.
  */
-int path_candidates_list(const struct inventory *inventory, const struct path_settings *settings,
-	const struct sockaddr *local, struct path_candidates *candidates, struct failure *failure);
+void path_candidates_list(const struct inventory *inventory, const struct path_settings *settings,
+	const struct sockaddr *local, struct path_candidates *candidates);
+
+/* Records why the inventory has no candidate. Returns -1. */
+int path_candidates_explain(const struct inventory *inventory, const struct path_settings *settings,
+	struct failure *failure);
 
 /*
- * Does the same for the running system, and completes each with the LID, MTU and partition of its
- * port. ibv_query_port(3), ibv_query_pkey(3).
+ * Lists those of the running system, for a TCP connection from this local address, and completes
+ * each with the LID, MTU and partition of its port. Only the devices are asked, which takes a few
+ * milliseconds. If there is none, returns -1 with the failure recorded. ibv_query_port(3),
+ * ibv_query_pkey(3).
  */
 int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
 	struct path_candidates *candidates, struct failure *failure);

@@ -297,12 +297,13 @@ static int use_path(struct tcp_id *tcp)
 {
 	struct rdma_ib_addr *gids = &tcp->id.route.addr.addr.ibaddr;
 
-	tcp->id.verbs = opened_device(tcp->own.device, &tcp->failure);
+	tcp->id.verbs = opened_device(tcp->own.device);
 	tcp->id.port_num = tcp->own.gid.port;
 	memcpy(gids->sgid.raw, tcp->own.gid.gid, sizeof(gids->sgid.raw));
 	memcpy(gids->dgid.raw, tcp->peer.gid, sizeof(gids->dgid.raw));
 	gids->pkey = htons(tcp->own.gid.pkey);
-	return tcp->id.verbs ? 0 : -1;
+	return tcp->id.verbs ? 0
+			     : failure_errno(&tcp->failure, PHASE_OPEN, "ibv_open_device", ENODEV);
 }
 
 /* A server. */
