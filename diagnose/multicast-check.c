@@ -1,6 +1,6 @@
 /*
- * Joins a multicast group and sends one datagram to itself. Nothing that fails here is certain to be
- * a fault: networks may filter groups, and devices need not deliver their own datagrams.
+ * Joins a multicast group and sends one datagram to itself. Nothing that fails here is certain to
+ * be a fault: networks may filter groups, and devices need not deliver their own datagrams.
  */
 #include <errno.h>
 #include <poll.h>

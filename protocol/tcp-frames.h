@@ -77,7 +77,7 @@ struct tcp_offer {
 struct tcp_path {
 	enum path_fault refusal; /* PATH_FINE: none */
 	unsigned int chosen;     /* of the client's offer */
-	unsigned int count;  /* at least 1 if there is a path */
+	unsigned int count;      /* at least 1 if there is a path */
 	struct tcp_gid gids[TCP_GIDS_MAX];
 };
 

@@ -53,12 +53,12 @@ static void check_datagram(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t private_size, frame[TCP_FRAME_MAX] = {0};
-	size_t have = size < sizeof(frame) ? size : sizeof(frame);
+	size_t have;
 	int complete;
 
 	check_datagram(data, size);
-	for (size_t i = 0; i < have; i++)
-		frame[i] = data[i];
+	for (have = 0; have < size && have < sizeof(frame); have++)
+		frame[have] = data[have];
 	complete = tcp_frame_size(frame, have);
 	fuzz_check(complete == -EPROTO || (complete >= 0 && (size_t)complete <= have));
 	if (complete <= 0)
