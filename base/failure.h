@@ -115,6 +115,7 @@ enum refusal {
 	REFUSAL_NO_FOLDER = 21, /* the client sends a tree; the server's output is not a folder */
 	REFUSAL_TREE = 22,      /* the server sends a tree; the client's output is not a folder */
 	REFUSAL_MEMORY = 23,    /* its clients use all the memory that they may take together */
+	REFUSAL_PATH = 24,      /* without rdmacm: its queue pair cannot be connected to ours */
 };
 
 /*
@@ -138,6 +139,7 @@ enum path_fault {
 	PATH_NO_TCP,     /* nothing accepts TCP connections on the port */
 	PATH_SILENT,     /* TCP does not connect */
 	PATH_STRANGER,   /* something else listens there */
+	PATH_NO_ANSWER,  /* it accepts the TCP connection, and does not answer the offer */
 	PATH_UNRESOLVED, /* a transition failed: no answer for the peer's hardware address */
 	PATH_ATTRIBUTES, /* a transition failed: the device rejects an attribute */
 };

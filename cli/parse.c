@@ -899,6 +899,7 @@ static enum options_result check_path(struct options *options, const struct line
 		if (options->bootstrap == BOOTSTRAP_RDMACM && is_given(line, names[i]))
 			return options_wrong(options, "--%s needs --bootstrap tcp", names[i]);
 	options->path.device = options->device;
+	options->path.discreet = options->secret_file;
 	if (options->dscp > 0)
 		options->path.traffic_class = (uint8_t)(options->dscp << 2);
 	return OPTIONS_RUN;
@@ -915,6 +916,8 @@ static enum options_result check_multicast(struct options *options)
 		return options_wrong(options,
 			"--message and %s are mutually exclusive: a message is one datagram",
 			multicast->count > 0 ? "--count" : "--size");
+	if (multicast->rate > 0 && !stream)
+		return options_wrong(options, "--rate needs --count");
 	if (measure->smallest != measure->largest)
 		return options_wrong(options, "multicast takes one --size, not a range");
 	if (measure->smallest > 0 && measure->smallest < DATAGRAM_HEADER)

@@ -2,6 +2,7 @@
 #ifndef HOST_PATH_SETTINGS_H
 #define HOST_PATH_SETTINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct path_settings {
@@ -11,6 +12,7 @@ struct path_settings {
 	uint32_t pkey_index;    /* in the partition table */
 	uint32_t service_level; /* of InfiniBand; on Ethernet, the priority in a VLAN tag */
 	uint8_t traffic_class;  /* of packets with a GID */
+	bool discreet;          /* of a server: tell no more GIDs than necessary */
 	uint32_t mtu;           /* largest path MTU in bytes; 0: that of the ports */
 };
 

@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "host/device-address.h"
 #include "host/inventory.h"
+#include "host/readiness.h"
 #include "multicast/group.h"
 #include "verbs/device.h"
 
@@ -52,8 +53,11 @@ static int find_device_address(
 {
 	struct inventory inventory;
 	bool found = false, iwarp = false;
+	char evidence[sizeof(failure->evidence)];
+	enum readiness lacking = HOST_READY;
 
 	if (inventory_take("", NULL, &inventory) == 0) {
+		lacking = readiness_check(&inventory, NULL, evidence, sizeof(evidence));
 		for (size_t i = 0; !found && i < inventory.device_count; i++) {
 			const struct inventory_device *device = &inventory.devices[i];
 
@@ -67,6 +71,9 @@ static int find_device_address(
 	}
 	if (found)
 		return 0;
+	if (lacking != HOST_READY && !iwarp)
+		return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking,
+			"rdma_bind_addr", "%s", evidence);
 	return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS,
 		iwarp ? HOST_NO_DATAGRAMS : HOST_NO_DEVICE_ADDRESS, "rdma_bind_addr",
 		"no InfiniBand or RoCE device has an %s address",
@@ -239,6 +246,24 @@ int group_join(struct group *group, const struct group_settings *settings, struc
 		return -1;
 	show(group, settings);
 	return 0;
+}
+
+bool group_has_ended(struct group *group, struct failure *failure)
+{
+	struct rdma_cm_event *event;
+	enum rdma_cm_event_type type;
+	int status;
+
+	if (rdma_get_cm_event(group->channel, &event))
+		return false;
+	type = event->event;
+	status = event->status;
+	rdma_ack_cm_event(event);
+	if (type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		failure_set(failure, FAILURE_REMOVED, PHASE_EXCHANGE, 0, rdma_event_str(type), "");
+	else if (type == RDMA_CM_EVENT_MULTICAST_ERROR)
+		not_joined(failure, abs(status));
+	return failure_is_set(failure);
 }
 
 void group_leave(struct group *group)

@@ -52,6 +52,12 @@ struct group {
 int group_join(struct group *group, const struct group_settings *settings, struct failure *failure);
 void group_leave(struct group *group);
 
+/*
+ * Takes an event of the channel. Returns true if it ends the membership, with the failure recorded:
+ * the device is removed, or the group is lost. rdma_get_cm_event(3).
+ */
+bool group_has_ended(struct group *group, struct failure *failure);
+
 /* The memory of a slot. */
 uint8_t *group_slot(const struct group *group, unsigned int slot);
 

@@ -24,7 +24,7 @@
 #include "protocol/test-pattern.h"
 
 /* Datagrams for which memory is posted: what may arrive while this process does not run. */
-#define SLOTS 2048
+#define SLOTS 1024
 
 /* Streams at a time; more are ignored until one ends. */
 #define STREAMS_MAX 16
@@ -39,7 +39,7 @@ struct stream {
 	uint64_t id; /* of its datagrams */
 	bool used, ended;
 	struct tally tally;
-	uint64_t damaged, bytes;
+	uint64_t damaged;
 	uint32_t size; /* of its largest datagram */
 	deadline_t start, last;
 	char sender[ADDRESS_TEXT_SIZE];
@@ -52,7 +52,7 @@ struct receiver {
 	struct stream streams[STREAMS_MAX];
 	uint64_t ended[ENDED_MAX]; /* a ring */
 	size_t ended_count;
-	uint64_t reported, foreign;
+	uint64_t reported, foreign, further;
 	enum exit_status first_error;
 	int signal;
 };
@@ -95,8 +95,12 @@ static struct stream *stream_of(
 		if (!stream->used)
 			unused = stream;
 	}
-	if (!unused || has_ended(receiver, datagram->stream))
+	if (has_ended(receiver, datagram->stream))
 		return NULL;
+	if (!unused) {
+		receiver->further++;
+		return NULL;
+	}
 	*unused = (struct stream){.id = datagram->stream, .used = true, .start = deadline_now()};
 	if (tally_begin(&unused->tally, datagram->count)) {
 		unused->used = false;
@@ -169,29 +173,6 @@ static void take_datagram(struct receiver *receiver, const uint8_t *slot, uint32
 	}
 }
 
-/* Takes what has arrived. Returns 0, or -1 with the failure recorded. */
-static int take_completions(struct receiver *receiver, struct failure *failure)
-{
-	struct group *group = &receiver->group;
-	struct ibv_wc wcs[BATCH];
-	int count;
-
-	while ((count = ibv_poll_cq(group->cq, BATCH, wcs)) > 0)
-		for (int i = 0; i < count; i++) {
-			unsigned int slot = (unsigned int)wcs[i].wr_id;
-
-			if (wcs[i].status != IBV_WC_SUCCESS)
-				return failure_set(failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
-					(int)wcs[i].status, "ibv_poll_cq", "");
-			if (wcs[i].byte_len > GROUP_GRH)
-				take_datagram(receiver, group_slot(group, slot),
-					wcs[i].byte_len - GROUP_GRH);
-			if (group_post_receive(group, slot))
-				return failure_errno(failure, PHASE_EXCHANGE, "ibv_post_recv", EIO);
-		}
-	return count < 0 ? failure_errno(failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO) : 0;
-}
-
 /* Reports streams of which nothing has arrived for --timeout, or all. Returns the next deadline. */
 static int end_silent(struct receiver *receiver, bool all)
 {
@@ -219,15 +200,40 @@ static bool is_done(const struct receiver *receiver)
 	return receiver->signal != 0 || (count > 0 && receiver->reported >= count);
 }
 
+/*
+ * Takes what has arrived, one batch. Returns how many completions it took: 0 when the completion
+ * queue is empty; or -1 with the failure recorded.
+ */
+static int take_completions(struct receiver *receiver, struct failure *failure)
+{
+	struct group *group = &receiver->group;
+	struct ibv_wc wcs[BATCH];
+	int count = ibv_poll_cq(group->cq, BATCH, wcs);
+
+	for (int i = 0; i < count && !is_done(receiver); i++) {
+		unsigned int slot = (unsigned int)wcs[i].wr_id;
+
+		if (wcs[i].status != IBV_WC_SUCCESS)
+			return failure_set(failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
+				(int)wcs[i].status, "ibv_poll_cq", "");
+		if (wcs[i].byte_len > GROUP_GRH)
+			take_datagram(receiver, group_slot(group, slot),
+				wcs[i].byte_len - GROUP_GRH);
+		if (group_post_receive(group, slot))
+			return failure_errno(failure, PHASE_EXCHANGE, "ibv_post_recv", EIO);
+	}
+	return count < 0 ? failure_errno(failure, PHASE_EXCHANGE, "ibv_poll_cq", EIO) : count;
+}
+
 /* Receives until a signal or the last stream. Returns 0, or -1 with the failure recorded. */
 static int receive(struct receiver *receiver, int signals, struct failure *failure)
 {
 	struct group *group = &receiver->group;
 	struct pollfd waiting[] = {{.fd = group->completions->fd, .events = POLLIN},
-		{.fd = signals, .events = POLLIN}};
+		{.fd = signals, .events = POLLIN}, {.fd = group->channel->fd, .events = POLLIN}};
 	struct ibv_cq *cq;
 	void *context;
-
+	int taken;
 	int left;
 
 	while (!is_done(receiver)) {
@@ -235,49 +241,66 @@ static int receive(struct receiver *receiver, int signals, struct failure *failu
 			ibv_ack_cq_events(cq, 1);
 		if (ibv_req_notify_cq(group->cq, 0))
 			return failure_errno(failure, PHASE_EXCHANGE, "ibv_req_notify_cq", EIO);
-		if (take_completions(receiver, failure))
+		taken = take_completions(receiver, failure);
+		if (taken < 0)
 			return -1;
-		left = end_silent(receiver, false);
+		/* A stream is not silent as long as its datagrams may wait in the queue. */
+		left = taken > 0 ? 0 : end_silent(receiver, false);
 		if (is_done(receiver))
 			break;
-		poll(waiting, 2, left);
+		poll(waiting, 3, left);
 		if (waiting[1].revents)
 			receiver->signal = signals_read(signals);
+		if (waiting[2].revents && group_has_ended(group, failure))
+			return -1;
 	}
 	return 0;
 }
 
-enum exit_status multicast_receive(const struct options *options, const char *program, int *signal)
-{
-	struct receiver receiver = {.options = options, .output = startup_output(program, options)};
-	struct failure failure = {0};
-	struct group_settings settings = {
-		.name = options->host,
-		.device = options->device,
-		.source = options->bind,
-		.output = &receiver.output,
-		.stop_fd = signals_open(),
-		.deadline = deadline_in(options->timeout),
-		.slots = SLOTS,
-		.receives = true,
-	};
-	char text[OUTPUT_FAILURE_SIZE];
+enum exit_status multicast_receive(
+		const struct options *options, const char *program, int *signal)
+	{
+		struct receiver receiver = {
+			.options = options, .output = startup_output(program, options)};
+		struct failure failure = {0};
+		struct group_settings settings = {
+			.name = options->host,
+			.device = options->device,
+			.source = options->bind,
+			.output = &receiver.output,
+			.stop_fd = signals_open(),
+			.deadline = deadline_in(options->timeout),
+			.slots = SLOTS,
+			.receives = true,
+		};
+		char text[OUTPUT_FAILURE_SIZE];
 
-	if (group_join(&receiver.group, &settings, &failure) == 0)
-		receive(&receiver, settings.stop_fd, &failure);
-	if (failure.kind == FAILURE_INTERRUPTED)
-		receiver.signal = signals_read(settings.stop_fd);
-	end_silent(&receiver, true);
-	if (receiver.foreign > 0)
-		output_line(&receiver.output, "ignored %" PRIu64 " datagrams of other programs.",
-			receiver.foreign);
-	if (failure_is_set(&failure)) {
-		output_outcome(&receiver.output, &failure, options->host, text);
-		receiver.first_error = explain_status(&failure);
+		if (group_join(&receiver.group, &settings, &failure) == 0)
+			receive(&receiver, settings.stop_fd, &failure);
+		if (failure.kind == FAILURE_INTERRUPTED)
+			receiver.signal = signals_read(settings.stop_fd);
+		/* With --count, other streams go on without this receiver. */
+		if (options->count == 0 || receiver.reported < options->count)
+			end_silent(&receiver, true);
+		if (receiver.foreign > 0)
+			output_line(&receiver.output,
+				"ignored %" PRIu64 " datagrams of other programs.",
+				receiver.foreign);
+		if (receiver.further > 0)
+			output_line(&receiver.output,
+				"ignored %" PRIu64
+				" datagrams of further streams: at most %d are counted "
+				"at a time.",
+				receiver.further, STREAMS_MAX);
+		if (failure_is_set(&failure)) {
+			output_outcome(&receiver.output, &failure, options->host, text);
+			receiver.first_error = explain_status(&failure);
+		}
+		for (size_t i = 0; i < STREAMS_MAX; i++)
+			tally_end(&receiver.streams[i].tally);
+		group_leave(&receiver.group);
+		if (settings.stop_fd >= 0)
+			close(settings.stop_fd);
+		*signal = receiver.signal;
+		return output_finish(&receiver.output, receiver.first_error);
 	}
-	group_leave(&receiver.group);
-	if (settings.stop_fd >= 0)
-		close(settings.stop_fd);
-	*signal = receiver.signal;
-	return output_finish(&receiver.output, receiver.first_error);
-}

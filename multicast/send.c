@@ -107,15 +107,16 @@ static int send_stream(struct sender *sender, struct failure *failure)
 	for (; next->number < next->count && !sender->signal; next->number++) {
 		uint64_t time = now();
 
-		if (time < due)
-			wait_for(sender, due - time);
+		/* Looks for a signal, too, which a sender that is late must not miss. */
+		if (time < due || next->number % SLOTS == 0)
+			wait_for(sender, time < due ? due - time : 0);
 		due += interval;
 		if (!sender->signal && post(sender, failure))
 			return -1;
 	}
 	if (sender->signal)
-		return failure_set(
-			failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, "signal", "");
+		return failure_set(failure, FAILURE_INTERRUPTED, PHASE_EXCHANGE, EINTR, "signal",
+			"%" PRIu64 " datagrams were sent", next->number);
 	next->end = true;
 	for (int i = 0; i < ENDS; i++) {
 		wait_for(sender, UINT64_C(1000000) * ENDS_MS);
@@ -135,7 +136,8 @@ static int choose_size(struct sender *sender, struct failure *failure)
 	sender->size = wanted > 0 ? (uint32_t)wanted : sender->group.mtu;
 	return wanted <= sender->group.mtu
 		       ? 0
-		       : failure_set(failure, FAILURE_MULTICAST, PHASE_EXCHANGE, EMSGSIZE, "--size",
+		       : failure_set(failure, FAILURE_MULTICAST, PHASE_EXCHANGE, EMSGSIZE,
+				 sender->next.text ? "--message" : "--size",
 				 "%" PRIu64 " bytes with the header of %d, MTU %u", wanted,
 				 DATAGRAM_HEADER, sender->group.mtu);
 }

@@ -158,6 +158,7 @@ static const char *cause_of(enum refusal refusal)
 		return "its RDMA device does not accept RDMA READs";
 	case REFUSAL_FILES:
 		return "it is a tutorial program, which cannot exchange files";
+	case REFUSAL_PATH:
 	case REFUSAL_RESOURCES:
 	case REFUSAL_DEVICE:
 	case REFUSAL_MALFORMED:

@@ -11,6 +11,7 @@
 #include "host/readiness.h"
 #include "host/stack-table.h"
 #include "serve/listen.h"
+#include "verbs/path-candidates.h"
 #include "verbs/tcp-bootstrap.h"
 
 /* Maximum number of pending connection requests; the kernel allows at most max_backlog, 1024. */
@@ -170,8 +171,13 @@ static int listen_on_all(const struct listening *listening, listen_on *listen_at
 	struct sockaddr_storage v4 = {.ss_family = AF_INET};
 
 	for (int tries = PORT_TRIES; tries > 0; tries--) {
-		if (listen_at(listening, address, listeners, failure))
-			return -1;
+		if (listen_at(listening, address, listeners, failure)) {
+			if (failure->code != EAFNOSUPPORT)
+				return -1;
+			*failure = (struct failure){0};
+			address_set_port(&v4, ntohs(port));
+			return listen_at(listening, &v4, listeners, failure);
+		}
 		address_set_port(&v4, ntohs(rdma_get_src_port(listeners->all[before])));
 		if (listen_at(listening, &v4, listeners, failure) == 0)
 			return 0;
@@ -315,6 +321,22 @@ static void check_addresses(const struct options *options, const struct inventor
 	}
 }
 
+/* Checks that the entries that --gid-index, --pkey-index and --ib-port name exist. */
+static int check_path(const struct options *options, struct failure *failure)
+{
+	static const struct sockaddr_in any = {.sin_family = AF_INET};
+	const struct path_settings *path = &options->path;
+	struct path_candidates candidates;
+
+	if (options->bootstrap == BOOTSTRAP_RDMACM ||
+		(path->gid_index < 0 && path->pkey_index == 0 && path->port == 0) ||
+		path_candidates_find(path, (const struct sockaddr *)&any, &candidates, failure) ==
+			0)
+		return 0;
+	failure->phase = PHASE_LISTEN;
+	return -1;
+}
+
 int listen_check_host(const struct options *options, const struct output *output,
 	char addresses[LISTEN_LIST_SIZE], struct failure *failure)
 {
@@ -324,6 +346,8 @@ int listen_check_host(const struct options *options, const struct output *output
 	char evidence[sizeof(found.evidence)], text[OUTPUT_FAILURE_SIZE];
 
 	*addresses = '\0';
+	if (check_path(options, failure))
+		return -1;
 	if (inventory_take("", NULL, &inventory))
 		return 0;
 	device_address_list_of(&inventory, options->device, addresses, LISTEN_LIST_SIZE);

@@ -458,6 +458,8 @@ static void handshake_failed(
 	const char *name = rdma_event_str(event->event);
 
 	failure_from_event(failure, event, PHASE_CONNECT);
+	if (failure->kind == FAILURE_PATH) /* which this side has found */
+		return;
 	if (client->accepted && failure_reply_lost(failure, deadline_now() - client->accepted))
 		return;
 	*failure = (struct failure){0};

@@ -88,7 +88,10 @@ static void list_port(const struct inventory_device *device, const struct invent
 				*gid->interface && strcmp(gid->interface, tcp_interface) == 0,
 		};
 
-		if ((settings->gid_index >= 0 && gid->index != (unsigned int)settings->gid_index) ||
+		/* ibv_modify_qp(3) takes no higher index. */
+		if (gid->index > UINT8_MAX ||
+			(settings->gid_index >= 0 &&
+				gid->index != (unsigned int)settings->gid_index) ||
 			inet_pton(AF_INET6, gid->text, candidate.gid.gid) != 1)
 			continue;
 		snprintf(candidate.device, sizeof(candidate.device), "%s", device->name);
@@ -242,26 +245,25 @@ int path_candidates_find(const struct path_settings *settings, const struct sock
 
 bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)
 {
+	const unsigned int interface = if_nametoindex(from->interface);
 	struct sockaddr_storage source, address;
+	const struct sockaddr *destination = (const struct sockaddr *)&address;
 	struct netlink_route route;
-	char name[IF_NAMESIZE];
 
 	tcp_gid_address(from->gid.gid, &source);
 	tcp_gid_address(to->gid, &address);
-	switch (netlink_find_route((const struct sockaddr *)&address,
+	if (netlink_find_route(destination, NULL, &route) == 0 && route.type == RTN_LOCAL)
+		return true;
+	/* As the kernel does on the way to RTR, through the interface of our GID. */
+	switch (netlink_find_route_through(interface, destination,
 		address.ss_family == source.ss_family ? (const struct sockaddr *)&source : NULL,
 		&route)) {
-	case 0:
-		break;
 	case -ENETUNREACH:
 	case -EHOSTUNREACH:
 	case -EACCES:
 	case -EINVAL:
 		return false;
 	default:
-		return true; /* unknown */
+		return true; /* or unknown */
 	}
-	/* Of this host, or through the interface of our GID. */
-	return route.type == RTN_LOCAL || !if_indextoname(route.interface, name) ||
-	       strcmp(name, from->interface) == 0;
 }

@@ -52,6 +52,7 @@ void path_choose(const struct tcp_offer *offer, const struct path_candidates *ca
 	bool (*reaches)(const struct path_candidate *from, const struct tcp_gid *to),
 	struct tcp_path *path, unsigned int *own)
 {
+	unsigned int closest = 0;
 	enum path_fault fault;
 
 	*path = (struct tcp_path){.refusal = PATH_NO_PORT};
@@ -65,10 +66,13 @@ void path_choose(const struct tcp_offer *offer, const struct path_candidates *ca
 				*own = j;
 				return;
 			}
-			if (fault > path->refusal)
+			if (fault > path->refusal) {
 				path->refusal = fault;
+				path->chosen = i;
+				closest = j;
+			}
 		}
-	list_gids(candidates, 0, path);
+	list_gids(candidates, closest, path);
 }
 
 void path_offer(const struct path_candidates *candidates, struct tcp_offer *offer)
@@ -94,9 +98,15 @@ int path_refused(
 {
 	char here[PATH_GID_TEXT], there[PATH_GID_TEXT] = "no GID";
 
-	path_gid_text(&ours->gids[0], here);
+	const struct tcp_gid *mine = &ours->gids[theirs->chosen < ours->count ? theirs->chosen : 0];
+
+	path_gid_text(mine, here);
 	if (theirs->count > 0)
 		path_gid_text(&theirs->gids[0], there);
+	if (theirs->refusal == PATH_OTHER_PKEY && theirs->count > 0)
+		return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, (int)theirs->refusal,
+			"PATH", "here 0x%04x, %s, there 0x%04x, %s", mine->pkey, here,
+			theirs->gids[0].pkey, there);
 	return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, (int)theirs->refusal, "PATH",
 		"here %s, there %s", here, there);
 }

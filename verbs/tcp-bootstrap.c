@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/explain.h"
+#include "host/device-address.h"
+#include "protocol/hello.h"
 #include "verbs/bootstrap.h"
 #include "verbs/opened-devices.h"
 #include "verbs/path-choice.h"
@@ -30,16 +35,36 @@
 #define KEEPALIVE_PROBE 5
 #define KEEPALIVE_COUNT 4
 
+/* How often connections without a request are looked at, in seconds. */
+#define TICK 1
+
+/* The GIDs of a server may change; they are read again after this many milliseconds. */
+#define CANDIDATES_MS 1000
+
 struct tcp_channel {
 	int epoll;
+	int timer; /* runs while a connection has no request, or a listener waits for a descriptor */
+	struct tcp_id *paused;             /* that listener, NULL: none */
+	struct path_candidates candidates; /* for connections to this local address */
+	struct sockaddr_storage candidates_local;
+	deadline_t candidates_until;   /* 0: none yet */
 	struct tcp_id_queue half_open; /* the oldest first */
 	unsigned int half_open_count;
 };
 
 /* Channels and ids. */
 
+static void close_both(const struct tcp_channel *channel)
+{
+	if (channel->epoll >= 0)
+		close(channel->epoll);
+	if (channel->timer >= 0)
+		close(channel->timer);
+}
+
 int tcp_channel_create(struct tcp_channel **result)
 {
+	struct epoll_event tick = {.events = EPOLLIN}; /* without an id */
 	struct tcp_channel *channel = calloc(1, sizeof(*channel));
 	int error;
 
@@ -47,13 +72,26 @@ int tcp_channel_create(struct tcp_channel **result)
 		return -ENOMEM;
 	TAILQ_INIT(&channel->half_open);
 	channel->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (channel->epoll < 0) {
-		error = -errno;
-		free(channel);
-		return error;
+	channel->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (channel->epoll >= 0 && channel->timer >= 0 &&
+		epoll_ctl(channel->epoll, EPOLL_CTL_ADD, channel->timer, &tick) == 0) {
+		*result = channel;
+		return 0;
 	}
-	*result = channel;
-	return 0;
+	error = -errno;
+	close_both(channel);
+	free(channel);
+	return error;
+}
+
+/* Starts or stops the ticks. */
+static void set_timer(struct tcp_channel *channel)
+{
+	const bool runs = channel->half_open_count > 0 || channel->paused;
+	const struct itimerspec ticks = {
+		.it_value.tv_sec = runs ? TICK : 0, .it_interval.tv_sec = runs ? TICK : 0};
+
+	timerfd_settime(channel->timer, 0, &ticks, NULL);
 }
 
 int tcp_channel_fd(const struct tcp_channel *channel)
@@ -84,7 +122,8 @@ static bool is_half_open(const struct tcp_id *tcp)
 static void leave_half_open(struct tcp_id *tcp)
 {
 	TAILQ_REMOVE(&tcp->channel->half_open, tcp, next);
-	tcp->channel->half_open_count--;
+	if (--tcp->channel->half_open_count == 0)
+		set_timer(tcp->channel);
 }
 
 static void destroy(struct rdma_cm_id *id)
@@ -93,6 +132,9 @@ static void destroy(struct rdma_cm_id *id)
 
 	if (is_half_open(tcp))
 		leave_half_open(tcp);
+	if (tcp->channel->paused == tcp)
+		tcp->channel->paused = NULL;
+	tcp_join_mover(tcp);
 	free(tcp->client);
 	close(tcp->fd); /* which ends the epoll instance's interest */
 	free(tcp);
@@ -102,7 +144,7 @@ void tcp_channel_destroy(struct tcp_channel *channel)
 {
 	while (!TAILQ_EMPTY(&channel->half_open))
 		destroy(&TAILQ_FIRST(&channel->half_open)->id);
-	close(channel->epoll);
+	close_both(channel);
 	free(channel);
 }
 
@@ -120,6 +162,7 @@ static struct tcp_id *make_id(struct tcp_channel *channel, int fd,
 	tcp->id.ps = OWN_PORT_SPACE;
 	tcp->shared.bootstrap = &bootstrap_tcp;
 	tcp->fd = fd;
+	tcp->moved = tcp->mover.stop_fd = -1;
 	tcp->channel = channel;
 	tcp->settings = settings;
 	tcp->output = output;
@@ -308,17 +351,44 @@ static int use_path(struct tcp_id *tcp)
 
 /* A server. */
 
-/* Makes room for another connection. */
-static void drop_half_open(struct tcp_channel *channel)
+/* Drops connections whose request is overdue, and makes room for another one. */
+static void drop_half_open(struct tcp_channel *channel, unsigned int most)
 {
 	struct tcp_id *oldest;
 
 	while (!TAILQ_EMPTY(&channel->half_open)) {
 		oldest = TAILQ_FIRST(&channel->half_open);
-		if (channel->half_open_count < TCP_HALF_OPEN && deadline_left(oldest->deadline) > 0)
+		if (channel->half_open_count <= most && deadline_left(oldest->deadline) > 0)
 			break;
 		destroy(&oldest->id);
 	}
+}
+
+/* Without a descriptor, the listener would be readable all the time: it waits for a tick. */
+static void pause_listener(struct tcp_id *listener)
+{
+	struct tcp_channel *channel = listener->channel;
+
+	if (channel->half_open_count > 0)
+		drop_half_open(channel, channel->half_open_count - 1);
+	output_detail(listener->output, "cannot accept a TCP connection: %s", strerror(errno));
+	watch(listener, 0);
+	channel->paused = listener;
+	set_timer(channel);
+}
+
+static void tick(struct tcp_channel *channel)
+{
+	struct tcp_id *paused = channel->paused;
+	uint64_t ticks;
+
+	if (read(channel->timer, &ticks, sizeof(ticks)) < 0)
+		return;
+	drop_half_open(channel, TCP_HALF_OPEN);
+	channel->paused = NULL;
+	if (paused)
+		watch(paused, EPOLLIN);
+	set_timer(channel);
 }
 
 static void take_connection(struct tcp_id *listener)
@@ -328,9 +398,12 @@ static void take_connection(struct tcp_id *listener)
 	int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct tcp_id *tcp;
 
-	drop_half_open(channel);
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			pause_listener(listener);
 		return;
+	}
+	drop_half_open(channel, TCP_HALF_OPEN - 1);
 	set_options(fd);
 	tcp = make_id(channel, fd, listener->settings, listener->output, TCP_AWAITS_OFFER);
 	if (!tcp)
@@ -338,9 +411,55 @@ static void take_connection(struct tcp_id *listener)
 	take_addresses(tcp);
 	tcp->deadline = deadline_in(TCP_HALF_OPEN_MS);
 	TAILQ_INSERT_TAIL(&channel->half_open, tcp, next);
-	channel->half_open_count++;
+	if (++channel->half_open_count == 1)
+		set_timer(channel);
 	if (watch(tcp, EPOLLIN))
 		destroy(&tcp->id);
+}
+
+/* The GIDs of this host for TCP connections to this local address, read once in a while. */
+static void find_candidates(struct tcp_id *tcp, struct path_candidates *ours)
+{
+	struct tcp_channel *channel = tcp->channel;
+	const struct sockaddr *local = &tcp->id.route.addr.src_addr;
+
+	if (deadline_left(channel->candidates_until) == 0 ||
+		!address_equal(local, (const struct sockaddr *)&channel->candidates_local)) {
+		struct failure failure = {0};
+
+		if (path_candidates_find(tcp->settings, local, &channel->candidates, &failure)) {
+			channel->candidates.count = 0;
+			output_detail(
+				tcp->output, "no path for TCP connections: %s", failure.evidence);
+		}
+		memcpy(&channel->candidates_local, local, address_length(local));
+		channel->candidates_until = deadline_in(CANDIDATES_MS);
+	}
+	*ours = channel->candidates;
+}
+
+/* True if the client does not wait for an answer any longer. */
+static bool has_gone(const struct tcp_id *tcp)
+{
+	char byte;
+
+	return recv(tcp->fd, &byte, 1, MSG_PEEK) == 0;
+}
+
+static void show_path(const struct tcp_id *tcp, const struct tcp_path *path)
+{
+	char peer[ADDRESS_TEXT_SIZE], here[PATH_GID_TEXT], there[PATH_GID_TEXT];
+
+	address_port_text(&tcp->id.route.addr.dst_addr, peer);
+	if (path->refusal != PATH_FINE) {
+		output_detail(tcp->output, "%s: no path: %s", peer,
+			explain(FAILURE_PATH, PHASE_ADDRESS, (int)path->refusal)->cause);
+		return;
+	}
+	path_gid_text(&tcp->own.gid, here);
+	path_gid_text(&tcp->peer, there);
+	output_detail(
+		tcp->output, "%s: path from %s of %s to %s", peer, here, tcp->own.device, there);
 }
 
 /* Chooses the path for an offer and tells the client. Returns 0 or -1. */
@@ -349,27 +468,23 @@ static int answer_offer(struct tcp_id *tcp)
 	struct path_candidates ours;
 	struct tcp_offer theirs;
 	struct tcp_path path;
-	char peer[ADDRESS_TEXT_SIZE], here[PATH_GID_TEXT], there[PATH_GID_TEXT];
 	unsigned int chosen = 0;
 
-	if (tcp_offer_decode(&theirs, tcp->bytes))
+	if (tcp_offer_decode(&theirs, tcp->bytes) || has_gone(tcp))
 		return -1;
-	if (path_candidates_find(tcp->settings, &tcp->id.route.addr.src_addr, &ours, &tcp->failure))
-		ours.count = 0;
+	find_candidates(tcp, &ours);
 	path_choose(&theirs, &ours, path_reaches, &path, &chosen);
-	address_port_text(&tcp->id.route.addr.dst_addr, peer);
+	/* Who does not prove to know the secret learns nothing of other networks. */
+	if (tcp->settings->discreet && path.count > 1)
+		path.count = 1;
 	if (path.refusal == PATH_FINE) {
 		tcp->own = ours.all[chosen];
 		tcp->peer = theirs.gids[path.chosen];
 		if (use_path(tcp))
 			return -1;
-		path_gid_text(&tcp->own.gid, here);
-		path_gid_text(&tcp->peer, there);
-		output_detail(tcp->output, "%s: path from %s of %s to %s", peer, here,
-			tcp->own.device, there);
-	} else {
-		output_detail(tcp->output, "%s: no path, reason %d", peer, path.refusal);
 	}
+	if (tcp->output->verbose)
+		show_path(tcp, &path);
 	/* After a refusal, the client closes the connection. */
 	tcp->state = TCP_AWAITS_REQUEST;
 	return send_frame(tcp, tcp_path_encode(&path, tcp->frame));
@@ -394,25 +509,46 @@ static int take_half_open(struct tcp_id *tcp, struct event_copy *copy)
 	return 0;
 }
 
+/* The queue pair is moved by a thread, which may wait for the answer of the peer's neighbours. */
 static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *parameters)
 {
 	struct tcp_id *tcp = tcp_id_of(id);
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = tcp};
+	int error;
 
 	tcp_describe_queue_pair(tcp, parameters);
-	if (tcp_connect_queue_pair(tcp))
-		return -1;
-	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REPLY, &tcp->ours, tcp->frame)) ||
-		watch(tcp, EPOLLIN)) {
-		errno = EINVAL; /* the client has given up: rdma_accept(3) says so, too */
+	error = tcp_start_mover(tcp);
+	if (!error && epoll_ctl(tcp->channel->epoll, EPOLL_CTL_ADD, tcp->moved, &event))
+		error = -errno;
+	if (error) {
+		errno = -error;
 		return -1;
 	}
+	tcp->state = TCP_MOVES_QUEUE_PAIR;
+	return 0;
+}
+
+/* The thread is done: tells the client. */
+static int take_moved(struct tcp_id *tcp, struct event_copy *copy)
+{
+	const struct hello refusal = {.version = HELLO_VERSION, .refusal = REFUSAL_PATH};
+	uint8_t hello[HELLO_SIZE];
+
+	tcp_join_mover(tcp);
+	if (tcp->moving_error) {
+		hello_encode(&refusal, hello);
+		send_frame(tcp, tcp_reject_encode(hello, sizeof(hello), tcp->frame));
+		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, -tcp->moving_error, copy);
+	}
+	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REPLY, &tcp->ours, tcp->frame)) ||
+		watch(tcp, EPOLLIN))
+		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, -ECONNRESET, copy);
 	tcp->state = TCP_AWAITS_READY;
 	return 0;
 }
 
 static int reject_request(struct rdma_cm_id *id, const void *data, uint8_t size)
 {
-
 	struct tcp_id *tcp = tcp_id_of(id);
 
 	return send_frame(tcp, tcp_reject_encode(data, size, tcp->frame));
@@ -549,7 +685,7 @@ static int take_reply(struct tcp_id *tcp, struct event_copy *copy)
 		return 0;
 	if (type == TCP_REJECT)
 		return take_rejection(tcp, copy);
-	if (type != TCP_REPLY || tcp_queue_pair_decode(&tcp->theirs, tcp->bytes))
+	if (type != TCP_REPLY || !tcp->id.qp || tcp_queue_pair_decode(&tcp->theirs, tcp->bytes))
 		return report_end(
 			tcp, RDMA_CM_EVENT_CONNECT_ERROR, type < 0 ? type : -EPROTO, copy);
 	if (tcp_connect_queue_pair(tcp) || send_frame(tcp, tcp_ready_encode(tcp->frame)))
@@ -579,6 +715,8 @@ static int take_one(struct tcp_id *tcp, struct event_copy *copy)
 	case TCP_AWAITS_OFFER:
 	case TCP_AWAITS_REQUEST:
 		return take_half_open(tcp, copy);
+	case TCP_MOVES_QUEUE_PAIR:
+		return take_moved(tcp, copy);
 	case TCP_AWAITS_READY:
 		return take_ready(tcp, copy);
 	case TCP_CONNECTING:
@@ -608,7 +746,9 @@ int tcp_channel_take(struct tcp_channel *channel, struct event_copy *copy)
 		count = epoll_wait(channel->epoll, &ready, 1, 0);
 		if (count <= 0)
 			return count == 0 || errno == EINTR ? 0 : -errno;
-		if (take_one(ready.data.ptr, copy))
+		if (!ready.data.ptr)
+			tick(channel);
+		else if (take_one(ready.data.ptr, copy))
 			return 1;
 	}
 	return 0;
@@ -625,12 +765,24 @@ static int disconnect(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* Opened devices stay open. Their removal is not reported. */
+/*
+ * Opened devices stay open. Their removal is reported to an id of rdmacm, if the channel takes its
+ * events and the device has an address.
+ */
 static int hold(struct rdma_cm_id *id, struct cm_channel *channel, struct rdma_cm_id **held)
 {
-	(void)id;
-	(void)channel;
+	struct sockaddr_storage address;
+	const char *device = ibv_get_device_name(id->verbs->device);
+
 	*held = NULL;
+	if (!channel->rdmacm ||
+		device_address_find("", device, AF_UNSPEC, &address) != HOST_READY ||
+		rdma_create_id(channel->rdmacm, held, NULL, RDMA_PS_TCP))
+		return 0;
+	if (rdma_bind_addr(*held, (struct sockaddr *)&address)) {
+		rdma_destroy_id(*held);
+		*held = NULL;
+	}
 	return 0;
 }
 

@@ -5,6 +5,18 @@
 #include "verbs/tcp-bootstrap.h"
 #include "verbs/tcp-dial.h"
 
+/* Explains silence on the TCP connection, unless --timeout is too short. Returns -1. */
+static int not_answered(struct dial *dial)
+{
+	struct failure *failure = &dial->failure;
+
+	if (failure->kind == FAILURE_DEADLINE && failure->code != CODE_SHORT_TIMEOUT) {
+		*failure = (struct failure){0};
+		failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_NO_ANSWER, "poll", "");
+	}
+	return -1;
+}
+
 /*
  * TCP repeats a packet that is lost after a second, and has no limit of its own that would suit:
  * the connection may use all the time that is left.
@@ -23,9 +35,10 @@ static int resolve_path(struct dial *dial, const struct sockaddr *source, int mi
 	if (dial_await(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &copy))
 		return -1;
 	dial_show_step(dial, "TCP connected.");
-	if (tcp_offer(dial->id, &dial->failure) ||
-		dial_await(dial, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, &copy))
+	if (tcp_offer(dial->id, &dial->failure))
 		return -1;
+	if (dial_await(dial, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, &copy))
+		return not_answered(dial);
 	dial_show_step(dial, "path chosen.");
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/output.h"
+#include "base/worker.h"
 #include "verbs/bootstrap.h"
 #include "verbs/path-candidates.h"
 
@@ -14,7 +15,8 @@ enum tcp_state {
 	/* A server's connection. */
 	TCP_AWAITS_OFFER,
 	TCP_AWAITS_REQUEST,
-	TCP_REQUESTED, /* whoever took the event decides */
+	TCP_REQUESTED,        /* whoever took the event decides */
+	TCP_MOVES_QUEUE_PAIR, /* a thread moves it to RTR and RTS */
 	TCP_AWAITS_READY,
 	/* A client's. */
 	TCP_CONNECTING,
@@ -50,6 +52,10 @@ struct tcp_id {
 	struct tcp_client *client;   /* of a client; NULL: of a server */
 	struct path_candidate own;   /* the one that was chosen */
 	struct tcp_gid peer;
+	struct worker mover; /* the thread, which may wait for the peer's hardware address */
+	struct worker_listener mover_listener;
+	int moved;        /* its eventfd; -1: it does not run */
+	int moving_error; /* its result: an errno */
 	struct tcp_queue_pair ours, theirs;
 	struct failure failure;
 	uint8_t frame[TCP_FRAME_MAX]; /* that is sent */

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "verbs/device.h"
 #include "verbs/path-choice.h"
@@ -174,6 +176,7 @@ int tcp_create_queue_pair(
 	struct tcp_id *tcp = tcp_id_of(id);
 	int error;
 
+	tcp->failure = (struct failure){0}; /* of another try */
 	id->qp = ibv_create_qp(pd, attributes);
 	if (!id->qp)
 		return -1;
@@ -188,6 +191,7 @@ int tcp_create_queue_pair(
 
 void tcp_destroy_queue_pair(struct rdma_cm_id *id)
 {
+	tcp_join_mover(tcp_id_of(id));
 	ibv_destroy_qp(id->qp);
 	id->qp = NULL;
 }
@@ -215,4 +219,40 @@ void tcp_describe_queue_pair(struct tcp_id *tcp, const struct rdma_conn_param *p
 int tcp_connect_queue_pair(struct tcp_id *tcp)
 {
 	return advance(tcp, IBV_QPS_RTR) || advance(tcp, IBV_QPS_RTS) ? -1 : 0;
+}
+
+static void move(void *argument)
+{
+	struct tcp_id *tcp = argument;
+
+	tcp->moving_error = tcp_connect_queue_pair(tcp) ? errno : 0;
+}
+
+static void report_moved(void *about)
+{
+	const struct tcp_id *tcp = about;
+
+	eventfd_write(tcp->moved, 1);
+}
+
+int tcp_start_mover(struct tcp_id *tcp)
+{
+	int error;
+
+	tcp->moved = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (tcp->moved < 0)
+		return -errno;
+	tcp->mover_listener = (struct worker_listener){.ended = report_moved, .about = tcp};
+	error = worker_start(&tcp->mover, "connect", move, tcp, &tcp->mover_listener);
+	if (error)
+		tcp_join_mover(tcp);
+	return error;
+}
+
+void tcp_join_mover(struct tcp_id *tcp)
+{
+	worker_join(&tcp->mover);
+	if (tcp->moved >= 0)
+		close(tcp->moved);
+	tcp->moved = -1;
 }

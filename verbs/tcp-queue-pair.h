@@ -17,6 +17,14 @@ int tcp_attributes(struct rdma_cm_id *id, struct ibv_qp_attr *attributes, int *m
 void tcp_describe_queue_pair(struct tcp_id *tcp, const struct rdma_conn_param *parameters);
 
 /*
+ * Has a thread move the queue pair to RTR and RTS: the kernel may wait for a second for the peer's
+ * hardware address. tcp->moved is readable when it is done. tcp_join_mover() waits for it; without
+ * a thread, it does nothing. Returns 0 or -errno.
+ */
+int tcp_start_mover(struct tcp_id *tcp);
+void tcp_join_mover(struct tcp_id *tcp);
+
+/*
  * Moves the queue pair to RTR and RTS: the peer is described. Returns 0, or -1 with errno set and
  * the id's failure recorded.
  */

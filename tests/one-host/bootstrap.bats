@@ -77,7 +77,14 @@ mistake() {
 	mistake 'this entry of the partition table is empty' "$VM_DEVICE port 1: index 7 of " --pkey-index 7
 	expect 3 tcp_client write --device nowhere "$ADDRESS" "$PORT"
 	has "$ERR" 'no such RDMA device (--device nowhere'
+	stop_server
+	# A server with such a mistake does not start.
+	expect 3 "$PAIR_BIN/rdma-server" --bootstrap tcp --port 0 --gid-index 200 any
+	has "$ERR" "this entry of the GID table is empty (.*entry 200 of "
+	expect 3 "$PAIR_BIN/rdma-server" --bootstrap both --port 0 --pkey-index 7 any
+	has "$ERR" "this entry of the partition table is empty (.*index 7 of "
 	# The index of an address that has gone.
+	tcp_server any
 	ip address add 10.99.0.1/24 dev "$VM_INTERFACE"
 	index=$(gid_index 10.99.0.1)
 	expect 0 tcp_client write --gid-index "$index" "$ADDRESS" "$PORT"
@@ -140,6 +147,8 @@ gid_is_gone() { ! gid_index "$1"; }
 	wait_line "$DIR/tcp" .
 	expect 1 "$PAIR_BIN/rdma-server" --bootstrap both --port "$(cat "$DIR/tcp")" any
 	has "$ERR" 'another program is listening on this port (TCP: Address already in use)'
+	expect 3 tcp_client write --timeout 2 "$ADDRESS" "$(cat "$DIR/tcp")"
+	has "$ERR" 'the program on this TCP port does not answer: it is overloaded, or not an rdma-server with --bootstrap tcp'
 	# The TCP port does not matter to rdmacm, and a program that speaks something else is recognized.
 	start_server --port "$(cat "$DIR/tcp")" any
 	stop_server
