@@ -10,11 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "protocol/hello.h"
 #include "protocol/tcp-frames.h"
 #include "tests/unit/unit.h"
 #include "verbs/opened-devices.h"
 #include "verbs/path-choice.h"
 #include "verbs/tcp-bootstrap.h"
+#include "verbs/tcp-id.h"
 
 /* A test that waits longer has failed, in milliseconds. */
 #define WAIT_MS 10000
@@ -353,29 +355,55 @@ static void a_port_in_use_is_reported(void **state)
 		-EADDRINUSE);
 }
 
-/* The cause is the transition, not the TCP connection. */
-static void a_transition_that_fails_is_named(void **state)
+/* The cause is the transition, not the TCP connection, and the client learns of it. */
+static void a_transition_that_fails_at_the_server_is_named(void **state)
 {
 	const struct failure *failure;
+	struct hello hello;
 
 	(void)state;
 	request();
 	make_queue_pair(at_server);
 	fails_at = IBV_QPS_RTR;
 	fails_with = ETIMEDOUT;
-	assert_int_equal(bootstrap_of(at_server)->accept(at_server, &reply), -1);
+	assert_int_equal(bootstrap_of(at_server)->accept(at_server, &reply), 0);
+	await(&server, RDMA_CM_EVENT_CONNECT_ERROR);
 	failure = bootstrap_of(at_server)->failure(at_server);
 	assert_int_equal(failure->code, PATH_UNRESOLVED);
 	assert_non_null(strstr(failure->evidence,
 		"Connection timed out, to RTR: from ::9 (RoCE v2, index 3), LID 0, to ::9"));
-	fails_at = -1;
+	await(&client, RDMA_CM_EVENT_REJECTED);
+	assert_int_equal(hello_decode(&hello, event.event.param.conn.private_data,
+				 event.event.param.conn.private_data_len),
+		0);
+	assert_int_equal(hello.refusal, REFUSAL_PATH);
+}
+
+static void a_transition_that_fails_at_the_client_is_named(void **state)
+{
+	(void)state;
+	request();
+	make_queue_pair(at_server);
 	assert_int_equal(bootstrap_of(at_server)->accept(at_server, &reply), 0);
+	/* The server's transitions are over when it has replied. */
+	while (recv(tcp_id_of(at_client)->fd, &(char){0}, 1, MSG_PEEK) < 0)
+		serve_in_silence(10);
 	fails_at = IBV_QPS_RTS;
 	fails_with = EINVAL;
 	await(&client, RDMA_CM_EVENT_CONNECT_ERROR);
-	failure = bootstrap_of(at_client)->failure(at_client);
-	assert_int_equal(failure->code, PATH_ATTRIBUTES);
-	fails_at = -1;
+	assert_int_equal(bootstrap_of(at_client)->failure(at_client)->code, PATH_ATTRIBUTES);
+}
+
+/* The server can be ended while a thread of it moves a queue pair. */
+static void a_request_that_is_being_accepted_may_end(void **state)
+{
+	(void)state;
+	request();
+	make_queue_pair(at_server);
+	assert_int_equal(bootstrap_of(at_server)->accept(at_server, &reply), 0);
+	destroy(at_server);
+	at_server = NULL;
+	await(&client, RDMA_CM_EVENT_CONNECT_ERROR);
 }
 
 /* A control session has a channel of its own. */
@@ -573,7 +601,9 @@ int main(void)
 		TEST(without_a_path_both_gids_are_shown),
 		TEST(nothing_listens),
 		TEST(a_port_in_use_is_reported),
-		TEST(a_transition_that_fails_is_named),
+		TEST(a_transition_that_fails_at_the_server_is_named),
+		TEST(a_transition_that_fails_at_the_client_is_named),
+		TEST(a_request_that_is_being_accepted_may_end),
 		TEST(a_request_moves_to_another_channel),
 		TEST(strangers_are_sent_away),
 		TEST(a_request_without_a_path_is_sent_away),
