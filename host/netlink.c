@@ -171,11 +171,12 @@ static void copy_route(struct netlink_route *route, struct rtnl_route *from)
 	copy_address(&route->source, rtnl_route_get_pref_src(from), route->interface);
 }
 
-int netlink_find_route_through(unsigned int interface, const struct sockaddr *address,
+/* The flags are those of rtnetlink(7). */
+static int find_route(unsigned int flags, unsigned int interface, const struct sockaddr *address,
 	const struct sockaddr *source, struct netlink_route *route)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-	struct rtmsg header = {.rtm_family = (unsigned char)address->sa_family};
+	struct rtmsg header = {.rtm_family = (unsigned char)address->sa_family, .rtm_flags = flags};
 	struct nl_object *object;
 	struct nl_msg *request;
 	int error;
@@ -203,7 +204,19 @@ int netlink_find_route_through(unsigned int interface, const struct sockaddr *ad
 int netlink_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route)
 {
-	return netlink_find_route_through(0, address, source, route);
+	return find_route(0, 0, address, source, route);
+}
+
+int netlink_find_route_through(unsigned int interface, const struct sockaddr *address,
+	const struct sockaddr *source, struct netlink_route *route)
+{
+	return find_route(0, interface, address, source, route);
+}
+
+int netlink_match_route(unsigned int interface, const struct sockaddr *address,
+	const struct sockaddr *source, struct netlink_route *route)
+{
+	return find_route(RTM_F_FIB_MATCH, interface, address, source, route);
 }
 
 static void copy_link(struct netlink_link *link, struct rtnl_link *found)

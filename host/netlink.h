@@ -59,6 +59,13 @@ int netlink_find_route(
 int netlink_find_route_through(unsigned int interface, const struct sockaddr *address,
 	const struct sockaddr *source, struct netlink_route *route);
 
+/*
+ * Does the same, but finds the entry of the routing tables. Without one, packets to IPv4 addresses
+ * leave through the interface as if they were its neighbours: here, that is -EHOSTUNREACH.
+ */
+int netlink_match_route(unsigned int interface, const struct sockaddr *address,
+	const struct sockaddr *source, struct netlink_route *route);
+
 /* Finds an interface by index. Returns -ENODEV if there is none. */
 int netlink_find_link(unsigned int interface, struct netlink_link *link);
 

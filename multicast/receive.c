@@ -217,8 +217,8 @@ static int take_completions(struct receiver *receiver, struct failure *failure)
 			return failure_set(failure, FAILURE_COMPLETION, PHASE_EXCHANGE,
 				(int)wcs[i].status, "ibv_poll_cq", "");
 		if (wcs[i].byte_len > GROUP_GRH)
-			take_datagram(receiver, group_slot(group, slot),
-				wcs[i].byte_len - GROUP_GRH);
+			take_datagram(
+				receiver, group_slot(group, slot), wcs[i].byte_len - GROUP_GRH);
 		if (group_post_receive(group, slot))
 			return failure_errno(failure, PHASE_EXCHANGE, "ibv_post_recv", EIO);
 	}
@@ -257,50 +257,46 @@ static int receive(struct receiver *receiver, int signals, struct failure *failu
 	return 0;
 }
 
-enum exit_status multicast_receive(
-		const struct options *options, const char *program, int *signal)
-	{
-		struct receiver receiver = {
-			.options = options, .output = startup_output(program, options)};
-		struct failure failure = {0};
-		struct group_settings settings = {
-			.name = options->host,
-			.device = options->device,
-			.source = options->bind,
-			.output = &receiver.output,
-			.stop_fd = signals_open(),
-			.deadline = deadline_in(options->timeout),
-			.slots = SLOTS,
-			.receives = true,
-		};
-		char text[OUTPUT_FAILURE_SIZE];
+enum exit_status multicast_receive(const struct options *options, const char *program, int *signal)
+{
+	struct receiver receiver = {.options = options, .output = startup_output(program, options)};
+	struct failure failure = {0};
+	struct group_settings settings = {
+		.name = options->host,
+		.device = options->device,
+		.source = options->bind,
+		.output = &receiver.output,
+		.stop_fd = signals_open(),
+		.deadline = deadline_in(options->timeout),
+		.slots = SLOTS,
+		.receives = true,
+	};
+	char text[OUTPUT_FAILURE_SIZE];
 
-		if (group_join(&receiver.group, &settings, &failure) == 0)
-			receive(&receiver, settings.stop_fd, &failure);
-		if (failure.kind == FAILURE_INTERRUPTED)
-			receiver.signal = signals_read(settings.stop_fd);
-		/* With --count, other streams go on without this receiver. */
-		if (options->count == 0 || receiver.reported < options->count)
-			end_silent(&receiver, true);
-		if (receiver.foreign > 0)
-			output_line(&receiver.output,
-				"ignored %" PRIu64 " datagrams of other programs.",
-				receiver.foreign);
-		if (receiver.further > 0)
-			output_line(&receiver.output,
-				"ignored %" PRIu64
-				" datagrams of further streams: at most %d are counted "
-				"at a time.",
-				receiver.further, STREAMS_MAX);
-		if (failure_is_set(&failure)) {
-			output_outcome(&receiver.output, &failure, options->host, text);
-			receiver.first_error = explain_status(&failure);
-		}
-		for (size_t i = 0; i < STREAMS_MAX; i++)
-			tally_end(&receiver.streams[i].tally);
-		group_leave(&receiver.group);
-		if (settings.stop_fd >= 0)
-			close(settings.stop_fd);
-		*signal = receiver.signal;
-		return output_finish(&receiver.output, receiver.first_error);
+	if (group_join(&receiver.group, &settings, &failure) == 0)
+		receive(&receiver, settings.stop_fd, &failure);
+	if (failure.kind == FAILURE_INTERRUPTED)
+		receiver.signal = signals_read(settings.stop_fd);
+	/* With --count, other streams go on without this receiver. */
+	if (options->count == 0 || receiver.reported < options->count)
+		end_silent(&receiver, true);
+	if (receiver.foreign > 0)
+		output_line(&receiver.output, "ignored %" PRIu64 " datagrams of other programs.",
+			receiver.foreign);
+	if (receiver.further > 0)
+		output_line(&receiver.output,
+			"ignored %" PRIu64 " datagrams of further streams: at most %d are counted "
+			"at a time.",
+			receiver.further, STREAMS_MAX);
+	if (failure_is_set(&failure)) {
+		output_outcome(&receiver.output, &failure, options->host, text);
+		receiver.first_error = explain_status(&failure);
 	}
+	for (size_t i = 0; i < STREAMS_MAX; i++)
+		tally_end(&receiver.streams[i].tally);
+	group_leave(&receiver.group);
+	if (settings.stop_fd >= 0)
+		close(settings.stop_fd);
+	*signal = receiver.signal;
+	return output_finish(&receiver.output, receiver.first_error);
+}

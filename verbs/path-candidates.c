@@ -255,7 +255,7 @@ bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)
 	if (netlink_find_route(destination, NULL, &route) == 0 && route.type == RTN_LOCAL)
 		return true;
 	/* As the kernel does on the way to RTR, through the interface of our GID. */
-	switch (netlink_find_route_through(interface, destination,
+	switch (netlink_match_route(interface, destination,
 		address.ss_family == source.ss_family ? (const struct sockaddr *)&source : NULL,
 		&route)) {
 	case -ENETUNREACH:
