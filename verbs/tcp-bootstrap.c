@@ -64,7 +64,7 @@ static void close_both(const struct tcp_channel *channel)
 
 int tcp_channel_create(struct tcp_channel **result)
 {
-	struct epoll_event tick = {.events = EPOLLIN}; /* without an id */
+	struct epoll_event ticking = {.events = EPOLLIN}; /* without an id */
 	struct tcp_channel *channel = calloc(1, sizeof(*channel));
 	int error;
 
@@ -74,7 +74,7 @@ int tcp_channel_create(struct tcp_channel **result)
 	channel->epoll = epoll_create1(EPOLL_CLOEXEC);
 	channel->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (channel->epoll >= 0 && channel->timer >= 0 &&
-		epoll_ctl(channel->epoll, EPOLL_CTL_ADD, channel->timer, &tick) == 0) {
+		epoll_ctl(channel->epoll, EPOLL_CTL_ADD, channel->timer, &ticking) == 0) {
 		*result = channel;
 		return 0;
 	}
