@@ -133,7 +133,7 @@ $(BUILD)/tests/fuzz/fuzz-%: $(BUILD)/tests/fuzz/fuzz-%.o $(library)
 
 # Test peers for the tests in guests; they are not installed.
 $(peers:%=$(BUILD)/tests/one-host/%): $(BUILD)/%: $(BUILD)/%.o \
-		$(call objects,tests/one-host/endpoint.c) $(library)
+		$(call objects,tests/one-host/endpoint.c tests/one-host/endpoint-tcp.c) $(library)
 	$(link)
 
 # Variants of the programs that corrupt data after computing its digest.

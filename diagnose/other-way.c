@@ -22,8 +22,8 @@ static bool is_no_answer(const struct failure *failure)
 {
 	if (failure->kind == FAILURE_PATH)
 		return failure->code == PATH_NO_TCP || failure->code == PATH_SILENT ||
-		       failure->code == PATH_STRANGER || failure->code == PATH_IWARP ||
-		       failure->code == PATH_TCP_ONLY;
+		       failure->code == PATH_STRANGER || failure->code == PATH_NO_ANSWER ||
+		       failure->code == PATH_IWARP || failure->code == PATH_TCP_ONLY;
 	/* The address need not be that of an RDMA device: TCP may use another network. */
 	if (failure->kind == FAILURE_ERRNO &&
 		(failure->phase == PHASE_ADDRESS || failure->phase == PHASE_ROUTE))
@@ -35,6 +35,15 @@ static bool is_no_answer(const struct failure *failure)
 	       (failure->kind == FAILURE_ERRNO && failure->phase == PHASE_CONNECT &&
 		       failure->code == ECONNREFUSED) ||
 	       failure->kind == FAILURE_REFUSED || failure->kind == FAILURE_NAME;
+}
+
+/* True if the server answered, and would answer the same in the other way. */
+static bool was_refused(const struct diagnosis *diagnosis)
+{
+	const struct failure *failure = &diagnosis->list.checks[CHECK_CONNECTION].failure;
+
+	return (failure->kind == FAILURE_REFUSED && failure->code != REFUSAL_PATH) ||
+	       (failure->kind == FAILURE_PROTOCOL && failure->code == PROTOCOL_UNAUTHENTICATED);
 }
 
 /* Connects and exchanges a message each way. Returns 0, or -1 with the failure recorded. */
@@ -85,6 +94,10 @@ int check_other_way(struct diagnosis *diagnosis)
 	};
 	deadline_t start = deadline_now();
 
+	if (was_refused(diagnosis)) {
+		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "the server refused");
+		return 0;
+	}
 	if (try_to_talk(diagnosis, &dial, &control) == 0) {
 		if (by_tcp)
 			bootstrap_of(control.id)

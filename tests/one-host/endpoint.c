@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/one-host/endpoint.h"
+#include "tests/one-host/endpoint-tcp.h"
 
 enum {
 	MOST_YIELDS = 100,
@@ -66,7 +67,9 @@ static void make(struct endpoint *end, unsigned int receives)
 	if (!end->pd || !end->cq)
 		die("no protection domain or completion queue: %s", strerror(errno));
 	wanted.send_cq = wanted.recv_cq = end->cq;
-	if (rdma_create_qp(end->id, end->pd, &wanted))
+	if (end->tcp.used)
+		endpoint_tcp_create_queue_pair(end, &wanted);
+	else if (rdma_create_qp(end->id, end->pd, &wanted))
 		die("rdma_create_qp: %s", strerror(errno));
 	end->sends = memory(2 * slots);
 	end->receives = end->sends + ENDPOINT_SLOTS;
@@ -100,9 +103,15 @@ static struct rdma_cm_event *wait_event(struct endpoint *end)
 
 void endpoint_event(struct endpoint *end, enum rdma_cm_event_type type)
 {
-	struct rdma_cm_event *event = wait_event(end);
-	const struct rdma_conn_param *heard = &event->param.conn;
+	struct rdma_cm_event *event;
+	const struct rdma_conn_param *heard;
 
+	if (end->tcp.used) {
+		endpoint_tcp_await_end(end);
+		return;
+	}
+	event = wait_event(end);
+	heard = &event->param.conn;
 	if (event->event != type)
 		die("event %s, status %d, %u bytes; expected %s", rdma_event_str(event->event),
 			event->status, heard->private_data_len, rdma_event_str(type));
@@ -129,8 +138,13 @@ static struct addrinfo *find(const char *host, const char *port)
 
 static void start(struct endpoint *end, struct rdma_cm_id **id)
 {
+	const char *bootstrap = getenv("PAIR_BOOTSTRAP");
+
 	alarm(ENDPOINT_SECONDS);
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+	end->tcp.used = bootstrap && strcmp(bootstrap, "tcp") == 0;
+	if (end->tcp.used)
+		return;
 	end->channel = rdma_create_event_channel();
 	if (!end->channel || rdma_create_id(end->channel, id, NULL, RDMA_PS_TCP))
 		die("rdma_create_id: %s", strerror(errno));
@@ -142,6 +156,11 @@ static void resolve(struct endpoint *end, const char *host, const char *port)
 	struct addrinfo *list = find(host, port);
 
 	start(end, &end->id);
+	if (end->tcp.used) {
+		endpoint_tcp_resolve(end, list);
+		freeaddrinfo(list);
+		return;
+	}
 	if (rdma_resolve_addr(end->id, NULL, list->ai_addr, 5000))
 		die("rdma_resolve_addr: %s", strerror(errno));
 	freeaddrinfo(list);
@@ -154,6 +173,10 @@ static void resolve(struct endpoint *end, const char *host, const char *port)
 void endpoint_half_open(struct endpoint *end, const char *host, const char *port)
 {
 	resolve(end, host, port);
+	if (end->tcp.used) {
+		endpoint_tcp_request(end);
+		return;
+	}
 	/* Unique: the server would treat a second request with the same number as a duplicate. */
 	end->parameters.qp_num = 1U << 23 | ((uint32_t)getpid() & 0x7fffff);
 	if (rdma_connect(end->id, &end->parameters))
@@ -197,6 +220,8 @@ void endpoint_knock(struct endpoint *end, const char *host, const char *port, un
 	struct addrinfo *list = find(host, port);
 
 	start(end, &end->id);
+	if (end->tcp.used)
+		die("connection requests without end are made by rdmacm only");
 	end->posted = (unsigned int)getpid() << 8;
 	while (at_once-- > 0)
 		set_out(end, list);
@@ -215,38 +240,68 @@ void endpoint_connect(
 {
 	resolve(end, host, port);
 	make(end, receives);
+	if (end->tcp.used) {
+		endpoint_tcp_connect(end);
+		return;
+	}
 	if (rdma_connect(end->id, &end->parameters))
 		die("rdma_connect: %s", strerror(errno));
 	endpoint_event(end, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* Writes the port to the file, which appears as a whole. */
+static void announce(unsigned int port, const char *port_file)
+{
+	char temporary[512];
+	FILE *file;
+
+	snprintf(temporary, sizeof(temporary), "%s.new", port_file);
+	file = fopen(temporary, "w");
+	if (!file || fprintf(file, "%u\n", port) < 0 || fclose(file) ||
+		rename(temporary, port_file))
+		die("%s: %s", port_file, strerror(errno));
 }
 
 /* Listens, writes the port to a file, and waits for a request. */
 static void await_request(struct endpoint *end, const char *address, const char *port_file)
 {
 	struct addrinfo *list = find(address, "0");
-	char temporary[512];
-	FILE *file;
 
 	start(end, &end->listener);
+	if (end->tcp.used) {
+		announce(endpoint_tcp_listen(end, list), port_file);
+		freeaddrinfo(list);
+		endpoint_tcp_await_request(end);
+		return;
+	}
 	if (rdma_bind_addr(end->listener, list->ai_addr) || rdma_listen(end->listener, 8))
 		die("cannot listen: %s", strerror(errno));
 	freeaddrinfo(list);
-	snprintf(temporary, sizeof(temporary), "%s.new", port_file);
-	file = fopen(temporary, "w");
-	if (!file || fprintf(file, "%u\n", ntohs(rdma_get_src_port(end->listener))) < 0 ||
-		fclose(file) || rename(temporary, port_file))
-		die("%s: %s", port_file, strerror(errno));
+	announce(ntohs(rdma_get_src_port(end->listener)), port_file);
 	endpoint_event(end, RDMA_CM_EVENT_CONNECT_REQUEST);
+}
+
+static void free_ids(struct endpoint *end)
+{
+	if (end->tcp.used) {
+		endpoint_tcp_free(end);
+		return;
+	}
+	rdma_destroy_id(end->id);
+	if (end->listener)
+		rdma_destroy_id(end->listener);
+	rdma_destroy_event_channel(end->channel);
 }
 
 void endpoint_refuse(struct endpoint *end, const char *address, const char *port_file,
 	const void *words, uint8_t length)
 {
 	await_request(end, address, port_file);
-	rdma_reject(end->id, words, length);
-	rdma_destroy_id(end->id);
-	rdma_destroy_id(end->listener);
-	rdma_destroy_event_channel(end->channel);
+	if (end->tcp.used)
+		endpoint_tcp_reject(end, words, length);
+	else
+		rdma_reject(end->id, words, length);
+	free_ids(end);
 }
 
 void endpoint_accept(
@@ -254,9 +309,33 @@ void endpoint_accept(
 {
 	await_request(end, address, port_file);
 	make(end, receives);
+	if (end->tcp.used) {
+		endpoint_tcp_accept(end);
+		return;
+	}
 	if (rdma_accept(end->id, &end->parameters))
 		die("rdma_accept: %s", strerror(errno));
 	endpoint_event(end, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+void endpoint_attributes(struct endpoint *end, struct ibv_qp_attr *attributes, int *mask)
+{
+	if (end->tcp.used)
+		endpoint_tcp_attributes(end, attributes, mask);
+	else if (rdma_init_qp_attr(end->id, attributes, mask))
+		die("rdma_init_qp_attr: %s", strerror(errno));
+}
+
+void endpoint_disconnect(struct endpoint *end)
+{
+	struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
+
+	if (!end->tcp.used) {
+		rdma_disconnect(end->id);
+		return;
+	}
+	ibv_modify_qp(end->id->qp, &attributes, IBV_QP_STATE);
+	shutdown(end->tcp.fd, SHUT_WR);
 }
 
 void endpoint_post_receive(struct endpoint *end)
@@ -327,16 +406,16 @@ const uint8_t *endpoint_received(const struct endpoint *end, const struct ibv_wc
 
 void endpoint_free(struct endpoint *end)
 {
-	rdma_destroy_qp(end->id);
+	if (end->tcp.used)
+		ibv_destroy_qp(end->id->qp);
+	else
+		rdma_destroy_qp(end->id);
 	ibv_destroy_cq(end->cq);
 	ibv_dereg_mr(end->slots_mr);
 	ibv_dereg_mr(end->exposed_mr);
 	ibv_dereg_mr(end->local_mr);
 	ibv_dealloc_pd(end->pd);
-	rdma_destroy_id(end->id);
-	if (end->listener)
-		rdma_destroy_id(end->listener);
-	rdma_destroy_event_channel(end->channel);
+	free_ids(end);
 	free(end->sends);
 	free(end->exposed);
 	free(end->local);

@@ -10,14 +10,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "protocol/tcp-frames.h"
+
 #define ENDPOINT_SECONDS 60
 #define ENDPOINT_REGION  1024  /* bytes that the peer may access */
 #define ENDPOINT_LOCAL   65536 /* bytes of the local buffer for RDMA operations */
 #define ENDPOINT_SLOTS   64
 #define ENDPOINT_SLOT    4200 /* bytes of a message, more than the protocol's longest */
 
+/* With PAIR_BOOTSTRAP=tcp, a connection without rdmacm: endpoint-tcp.c. */
+struct endpoint_tcp {
+	bool used;
+	int fd, listener;
+	struct tcp_gid own, peer;
+	struct tcp_queue_pair ours, theirs;
+};
+
 struct endpoint {
-	struct rdma_event_channel *channel;
+	struct endpoint_tcp tcp;
+	struct rdma_event_channel *channel; /* of rdmacm */
 	struct rdma_cm_id *listener, *id;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -69,6 +80,12 @@ const uint8_t *endpoint_received(const struct endpoint *end, const struct ibv_wc
 
 /* Waits for an event of this type; any other is an error. */
 void endpoint_event(struct endpoint *end, enum rdma_cm_event_type type);
+
+/* The attributes that move a queue pair of this connection to attributes->qp_state. */
+void endpoint_attributes(struct endpoint *end, struct ibv_qp_attr *attributes, int *mask);
+
+/* Moves the queue pair to the error state and tells the peer. */
+void endpoint_disconnect(struct endpoint *end);
 
 void endpoint_free(struct endpoint *end);
 

@@ -107,8 +107,7 @@ static void advance(struct peer *peer, enum ibv_qp_state state, uint32_t number_
 	struct ibv_qp_attr attributes = {.qp_state = state};
 	int mask;
 
-	if (rdma_init_qp_attr(peer->end.id, &attributes, &mask))
-		die("rdma_init_qp_attr failed");
+	endpoint_attributes(&peer->end, &attributes, &mask);
 	attributes.dest_qp_num = number_of_peer;
 	attributes.rq_psn = number_of_peer;
 	attributes.sq_psn = peer->own->qp_num;
@@ -196,8 +195,7 @@ void misbehaving_datagram_pair(struct peer *peer, const char *how)
 
 	peer->own = datagram_pair(peer);
 	peer->other = datagram_pair(peer);
-	if (rdma_init_qp_attr(peer->end.id, &attributes, &mask))
-		die("rdma_init_qp_attr failed");
+	endpoint_attributes(&peer->end, &attributes, &mask);
 	peer->address = ibv_create_ah(peer->end.pd, &attributes.ah_attr);
 	if (!peer->address)
 		die("ibv_create_ah failed");

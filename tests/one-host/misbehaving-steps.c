@@ -420,7 +420,7 @@ static void await_end(struct peer *peer, const char *how)
 
 static void disconnect(struct peer *peer, const char *how)
 {
-	rdma_disconnect(peer->end.id);
+	endpoint_disconnect(&peer->end);
 	await_end(peer, how);
 }
 

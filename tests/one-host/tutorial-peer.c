@@ -170,7 +170,7 @@ int main(int argc, char *argv[])
 	snprintf((char *)(reading ? end.exposed : end.local), ENDPOINT_REGION,
 		"message from a tutorial peer with pid %d", (int)getpid());
 	talk_through(&end, active, reading);
-	rdma_disconnect(end.id);
+	endpoint_disconnect(&end);
 	endpoint_event(&end, RDMA_CM_EVENT_DISCONNECTED);
 	endpoint_free(&end);
 	return EXIT_SUCCESS;
