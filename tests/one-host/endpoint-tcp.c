@@ -81,13 +81,11 @@ static unsigned int get(struct endpoint *end, uint8_t frame[TCP_FRAME_MAX])
 {
 	size_t have = 0;
 
-	while (tcp_frame_size(frame, have) == 0) {
-		ssize_t count = recv(end->tcp.fd, frame + have, 1, 0);
-
-		if (count <= 0)
+	do {
+		if (recv(end->tcp.fd, frame + have, 1, 0) <= 0)
 			return 0;
-		have += (size_t)count;
-	}
+		have++;
+	} while (tcp_frame_size(frame, have) == 0);
 	return tcp_frame_type(frame);
 }
 
@@ -119,10 +117,9 @@ static size_t describe(struct endpoint *end, enum tcp_frame_type type, uint8_t *
 	ours->mtu = end->tcp.own.mtu;
 	ours->initiator_depth = said->initiator_depth;
 	ours->responder_resources = said->responder_resources;
-	ours->private_size =
-		said->private_data_len < TCP_PRIVATE_MAX ? said->private_data_len : TCP_PRIVATE_MAX;
-	if (ours->private_size > 0)
-		memcpy(ours->private_data, said->private_data, ours->private_size);
+	ours->private_size = said->private_data_len;
+	if (said->private_data)
+		memcpy(ours->private_data, said->private_data, said->private_data_len);
 	return tcp_queue_pair_encode(type, ours, frame);
 }
 
@@ -190,7 +187,7 @@ void endpoint_tcp_resolve(struct endpoint *end, const struct addrinfo *to)
 {
 	struct tcp_offer offer = {.count = 1};
 	struct tcp_path path;
-	uint8_t frame[TCP_FRAME_MAX];
+	uint8_t frame[TCP_FRAME_MAX] = {0};
 	unsigned int type;
 
 	end->tcp.fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -206,7 +203,7 @@ void endpoint_tcp_resolve(struct endpoint *end, const struct addrinfo *to)
 
 void endpoint_tcp_request(struct endpoint *end)
 {
-	uint8_t frame[TCP_FRAME_MAX], size;
+	uint8_t frame[TCP_FRAME_MAX] = {0}, size;
 	unsigned int type;
 
 	put(end, frame, describe(end, TCP_REQUEST, frame));
@@ -223,7 +220,7 @@ void endpoint_tcp_request(struct endpoint *end)
 
 void endpoint_tcp_connect(struct endpoint *end)
 {
-	uint8_t frame[TCP_FRAME_MAX];
+	uint8_t frame[TCP_FRAME_MAX] = {0};
 
 	endpoint_tcp_request(end);
 	advance(end, IBV_QPS_RTR);
@@ -250,7 +247,7 @@ void endpoint_tcp_await_request(struct endpoint *end)
 {
 	struct tcp_path path = {.count = 1};
 	struct tcp_offer offer;
-	uint8_t frame[TCP_FRAME_MAX];
+	uint8_t frame[TCP_FRAME_MAX] = {0};
 	unsigned int type;
 
 	end->tcp.fd = accept(end->tcp.listener, NULL, NULL);
@@ -283,7 +280,7 @@ void endpoint_tcp_accept(struct endpoint *end)
 
 void endpoint_tcp_reject(struct endpoint *end, const void *words, uint8_t length)
 {
-	uint8_t frame[TCP_FRAME_MAX];
+	uint8_t frame[TCP_FRAME_MAX] = {0};
 
 	put(end, frame, tcp_reject_encode(words, length, frame));
 }
