@@ -47,7 +47,7 @@ static int option_text(const struct option_row *row, char text[LEFT_MAX])
 
 /* All options of the path of a connection without rdmacm. */
 static const char path_text[] =
-	"With tcp also: --gid-index N, --ib-port N, --mtu BYTES, --pkey-index N, --sl N.\n";
+	"With tcp: --gid-index, --ib-port, --mtu, --pkey-index, --sl, --traffic-class N.\n";
 
 static bool is_for_path(const struct option_row *row)
 {

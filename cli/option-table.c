@@ -479,6 +479,8 @@ const struct option_row option_rows[] = {
 		FIELD(timestamps)},
 	{SERVER | CLIENT | COPY, 0, "tos", "DSCP", "mark packets with this DSCP (26, AF31, EF)",
 		take_dscp, FIELD(dscp), 0, 0, "0 to 63, CS0 to CS7, AF11 to AF43 or EF"},
+	{SERVER | CLIENT, 0, "traffic-class", "N", "send packets with this traffic class",
+		take_number, FIELD(path.traffic_class), 0, UINT8_MAX},
 	{MEASUREMENTS, 0, "transport", "rc|uc|ud", "use this type of queue pairs; default rc",
 		take_choice, FIELD(measure.transport), 0, 0, "rc, uc or ud"},
 	{BANDWIDTH | COMPARE, 0, "unit", "MB/s|MiB/s|Gb/s",

@@ -893,15 +893,19 @@ static enum options_result check_stdio(struct options *options, const struct lin
 /* Rejects what only a connection without rdmacm needs, and completes its settings. */
 static enum options_result check_path(struct options *options, const struct line *line)
 {
-	static const char *const names[] = {"gid-index", "ib-port", "mtu", "pkey-index", "sl"};
+	static const char *const names[] = {
+		"gid-index", "ib-port", "mtu", "pkey-index", "sl", "traffic-class"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (options->bootstrap == BOOTSTRAP_RDMACM && is_given(line, names[i]))
 			return options_wrong(options, "--%s needs --bootstrap tcp", names[i]);
 	options->path.device = options->device;
 	options->path.discreet = options->secret_file;
+	if (is_given(line, "tos") && is_given(line, "traffic-class"))
+		return options_wrong(options,
+			"--tos and --traffic-class are mutually exclusive: the DSCP is a part of it");
 	if (options->dscp > 0)
-		options->path.traffic_class = (uint8_t)(options->dscp << 2);
+		options->path.traffic_class = (uint32_t)options->dscp << 2;
 	return OPTIONS_RUN;
 }
 

@@ -96,6 +96,7 @@ int check_other_way(struct diagnosis *diagnosis)
 
 	if (was_refused(diagnosis)) {
 		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "the server refused");
+		diagnosis->list.checks[CHECK_OTHER_WAY].reached = false;
 		return 0;
 	}
 	if (try_to_talk(diagnosis, &dial, &control) == 0) {
@@ -111,8 +112,8 @@ int check_other_way(struct diagnosis *diagnosis)
 		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "not by rdmacm: %s",
 			explain(FAILURE_HOST, dial.failure.phase, dial.failure.code)->cause);
 	} else if (is_no_answer(&dial.failure)) {
-		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "no answer by %s", way);
 		/* Most servers accept one way only: shown with --verbose. */
+		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "no answer by %s", way);
 		diagnosis->list.checks[CHECK_OTHER_WAY].reached = false;
 	} else {
 		check_list_fail(&diagnosis->list, CHECK_OTHER_WAY, &dial.failure);

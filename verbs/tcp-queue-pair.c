@@ -48,7 +48,7 @@ static struct ibv_ah_attr address_of(const struct tcp_id *tcp)
 		.is_global = tcp->own.gid.type != TCP_GID_INFINIBAND,
 		.grh = {.sgid_index = (uint8_t)tcp->own.gid.index,
 			.hop_limit = HOP_LIMIT,
-			.traffic_class = settings->traffic_class ? settings->traffic_class
+			.traffic_class = settings->traffic_class ? (uint8_t)settings->traffic_class
 								 : tcp->theirs.traffic_class},
 	};
 
@@ -206,7 +206,7 @@ void tcp_describe_queue_pair(struct tcp_id *tcp, const struct rdma_conn_param *p
 		ours->sequence = ours->number;
 	ours->sequence &= 0xffffff;
 	ours->mtu = tcp->own.gid.mtu;
-	ours->traffic_class = tcp->settings->traffic_class;
+	ours->traffic_class = (uint8_t)tcp->settings->traffic_class;
 	ours->initiator_depth = parameters->initiator_depth;
 	ours->responder_resources = parameters->responder_resources;
 	ours->private_size = parameters->private_data ? parameters->private_data_len : 0;

@@ -37,6 +37,10 @@ second_port() {
 	has "$ERR" '^rdma-client: queue pair [0-9]* to RTR: from .* (RoCE v2, index [0-9]*), LID 0, to .*, QP [0-9]*, PSN [0-9]*, path MTU [0-9]*, SL 0, '
 	has "$ERR" '^rdma-client: queue pair [0-9]* to RTS: PSN [0-9]*, timeout 17, retries 7, RNR retries 7, READs [1-9]'
 	has "$ERRORS" '^rdma-server: 127.0.0.1:[0-9]*: path from .* of '
+	has "$ERR" ', SL 0, traffic class 0, '
+	expect 0 tcp_client write --verbose --traffic-class 96 --mtu 512 127.0.0.1 "$PORT"
+	has "$ERR" ' to RTR: .*, path MTU 512, SL 0, traffic class 96, '
+	has "$ERRORS" ' to RTR: .*, path MTU 512, SL 0, traffic class 96, '
 	for command in 'bandwidth write' 'latency read' 'bandwidth send --threads 2 --qps 2' 'bandwidth write --transport ud' 'latency fetch-add'; do
 		[[ $command != *ud ]] || command='bandwidth send --transport ud'
 		# shellcheck disable=SC2086 # words

@@ -40,7 +40,7 @@ in_zsh() {
 # help_of PROGRAM [COMMAND]: prints the long options that --help lists, sorted. Those of connections by
 # TCP share a line.
 help_of() {
-	"$PAIR_BIN/$1" ${2:+"$2"} --help | sed -E '/^With tcp also: /{s//      /; s/, /\n      /g}' |
+	"$PAIR_BIN/$1" ${2:+"$2"} --help | sed -E '/^With tcp: /{s//      /; s/, / N\n      /g}' |
 		sed -n -E 's/^  (-.,|   ) (--[a-z-]+) .*/\2/p' | sort
 }
 
