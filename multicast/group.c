@@ -242,6 +242,7 @@ int group_join(struct group *group, const struct group_settings *settings, struc
 			return failure_errno(failure, PHASE_QUEUE_PAIR, "ibv_post_recv", EIO);
 	if (rdma_join_multicast(group->id, (struct sockaddr *)&address, NULL))
 		return not_joined(failure, errno);
+	group->joined = address;
 	if (await_join(group, settings, failure))
 		return -1;
 	show(group, settings);
@@ -270,7 +271,9 @@ void group_leave(struct group *group)
 {
 	if (group->address)
 		ibv_destroy_ah(group->address);
-	/* Destroying the id leaves the group; the queue pair goes first. */
+	/* This detaches the queue pair, which cannot be destroyed before. */
+	if (group->joined.ss_family != AF_UNSPEC)
+		rdma_leave_multicast(group->id, (struct sockaddr *)&group->joined);
 	if (group->id && group->id->qp)
 		rdma_destroy_qp(group->id);
 	if (group->id)

@@ -28,6 +28,7 @@ struct group_settings {
 struct group {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
+	struct sockaddr_storage joined; /* its address; AF_UNSPEC: not joined */
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *completions; /* non-blocking */
 	struct ibv_cq *cq;

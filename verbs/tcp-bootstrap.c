@@ -573,7 +573,7 @@ static int take_ready(struct tcp_id *tcp, struct event_copy *copy)
 bool tcp_explain(struct failure *failure, int error)
 {
 	const enum path_fault fault = error == ECONNREFUSED                         ? PATH_NO_TCP
-				      : error == ECONNRESET                         ? PATH_STRANGER
+				      : error == ECONNRESET                         ? PATH_NO_ANSWER
 				      : error == ETIMEDOUT || error == EHOSTUNREACH ? PATH_SILENT
 										    : PATH_FINE;
 
@@ -599,11 +599,17 @@ static int take_connected(struct tcp_id *tcp, struct event_copy *copy)
 	return report(tcp, RDMA_CM_EVENT_ADDR_RESOLVED, 0, copy);
 }
 
-/* Records that what listens is no server of ours. Returns -1. */
+/*
+ * Records that what listens did not answer as a server of ours, which may be full of connections
+ * without a request. error: that of the connection; -EPROTO or a type: of the answer. Returns -1.
+ */
 static int meet_stranger(struct failure *failure, int error)
 {
-	return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS, PATH_STRANGER, "recv", "%s",
-		error == -EPROTO || error >= 0 ? "it sent something else" : strerror(-error));
+	const bool said = error == -EPROTO || error >= 0;
+
+	return failure_set(failure, FAILURE_PATH, PHASE_ADDRESS,
+		said ? PATH_STRANGER : PATH_NO_ANSWER, "recv", "%s",
+		said ? "it sent something else" : strerror(-error));
 }
 
 int tcp_offer(struct rdma_cm_id *id, struct failure *failure)

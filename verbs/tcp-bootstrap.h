@@ -21,7 +21,7 @@
 #include "verbs/cm.h"
 
 /* Connections without a request: a new one takes the place of the oldest. */
-#define TCP_HALF_OPEN    256
+#define TCP_HALF_OPEN    1024
 #define TCP_HALF_OPEN_MS 10000
 
 extern const struct bootstrap bootstrap_tcp;

@@ -57,6 +57,7 @@ static int take_answer(struct tcp_channel *channel)
 	struct failure failure = {0};
 	struct event_copy copy;
 	struct rdma_cm_id *id;
+	int code;
 
 	if (tcp_channel_take(channel, &copy) <= 0)
 		return 0;
@@ -67,7 +68,8 @@ static int take_answer(struct tcp_channel *channel)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return 1;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return bootstrap_tcp.failure(id)->code == PATH_STRANGER ? -1 : 1;
+		code = bootstrap_tcp.failure(id)->code;
+		return code == PATH_STRANGER || code == PATH_NO_ANSWER ? -1 : 1;
 	default:
 		return -1;
 	}

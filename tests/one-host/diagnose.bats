@@ -181,9 +181,9 @@ failure_is_on_one_line() {
 	has "$OUT" "^ *rdma_cm usable, ib_core loaded, rdma_ucm loaded"
 	has_not "$OUT" ' skipped no HOST given$'
 	diagnose 0 --verbose
-	count "$OUT" ' skipped no HOST given$' 11
+	count "$OUT" ' skipped no HOST given$' 13
 	diagnose 0 --verbose "$ADDRESS"
-	count "$OUT" ' skipped no rdma-server found$' 6
+	count "$OUT" ' skipped no rdma-server found$' 7
 	diagnose 0 "$ADDRESS"
 	has_not "$OUT" ' skipped no rdma-server found$'
 	if iwarp; then

@@ -19,7 +19,9 @@
 #include "base/explain.h"
 #include "cli/options.h"
 #include "rdma-common.h"
+#include "verbs/bootstrap.h"
 #include "verbs/channel.h"
+#include "verbs/tcp-bootstrap.h"
 
 #define RESOLVE_MS 20000
 #define BUFFER     65536
@@ -27,7 +29,10 @@
 
 static const char message[] = "message from a client";
 
+static const struct path_settings any_path = {.gid_index = -1};
+
 struct load {
+	bool by_tcp; /* PAIR_BOOTSTRAP=tcp: without rdmacm */
 	const struct mode *mode;
 	struct output output;
 	struct exchange_settings settings;
@@ -44,15 +49,30 @@ struct bee {
 	bool drained, disconnected, connected;
 };
 
+/* Returns 0, or a value that is not, with errno set. */
+static int start_id(struct load *load, struct bee *bee)
+{
+	struct rdma_cm_id *id;
+	int error;
+
+	if (!load->by_tcp)
+		return rdma_create_id(load->channel->rdmacm, &id, bee, RDMA_PS_TCP) ||
+		       rdma_resolve_addr(id, NULL, load->server->ai_addr, RESOLVE_MS);
+	error = tcp_start(
+		load->channel->tcp, load->server->ai_addr, NULL, &any_path, &load->output, &id);
+	if (!error)
+		id->context = bee;
+	errno = -error;
+	return error;
+}
+
 static void start_bee(struct load *load)
 {
 	struct bee *bee = calloc(1, sizeof(*bee));
-	struct rdma_cm_id *id;
 
 	load->to_start--;
 	load->running++;
-	if (!bee || rdma_create_id(load->channel->rdmacm, &id, bee, RDMA_PS_TCP) ||
-		rdma_resolve_addr(id, NULL, load->server->ai_addr, RESOLVE_MS)) {
+	if (!bee || start_id(load, bee)) {
 		fprintf(stderr, "load-generator: cannot start: %s\n", strerror(errno));
 		exit(EXIT_FAILURE);
 	}
@@ -98,9 +118,9 @@ static int connect_bee(
 		return -1;
 	connection_set_owner(bee->connection, bee);
 	parameters = connection_parameters(bee->connection);
-	return rdma_connect(id, &parameters) ? failure_set(failure, FAILURE_ERRNO, PHASE_CONNECT,
-						       errno, "rdma_connect", "%s", strerror(errno))
-					     : 0;
+	if (load->by_tcp ? tcp_request(id, &parameters) : rdma_connect(id, &parameters))
+		return failure_errno(failure, PHASE_CONNECT, "rdma_connect", errno);
+	return 0;
 }
 
 /* Handles an event; its private data is valid. Returns 0, or -1 with the failure recorded. */
@@ -110,9 +130,10 @@ static int take_event(struct load *load, const struct rdma_cm_event *event, stru
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (load->by_tcp)
+			return tcp_offer(event->id, failure);
 		return rdma_resolve_route(event->id, RESOLVE_MS)
-			       ? failure_set(failure, FAILURE_ERRNO, PHASE_ROUTE, errno,
-					 "rdma_resolve_route", "%s", strerror(errno))
+			       ? failure_errno(failure, PHASE_ROUTE, "rdma_resolve_route", errno)
 			       : 0;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return connect_bee(load, bee, event->id, failure);
@@ -146,7 +167,7 @@ static void take_events(struct load *load)
 			connection_close(bee->connection, &failure);
 		} else if (result) {
 			end_bee(load, bee, &failure);
-			rdma_destroy_id(id);
+			bootstrap_of(id)->destroy(id);
 		} else if (bee->connection) {
 			free_if_over(load, bee);
 		}
@@ -173,11 +194,13 @@ static void take_wakeups(struct load *load)
 	}
 }
 
-/* Keeps the device open by binding an id to its address, as the server does. */
+/* Keeps the device open, as the server does. By TCP, it stays open. */
 static void bind_id(struct load *load)
 {
 	struct sockaddr_storage address = {0};
 
+	if (load->by_tcp)
+		return;
 	memcpy(&address, load->server->ai_addr, load->server->ai_addrlen);
 	((struct sockaddr_in *)&address)->sin_port = 0;
 	if (rdma_create_id(load->channel->rdmacm, &load->anchor, NULL, RDMA_PS_TCP) == 0)
@@ -208,6 +231,7 @@ static void run(struct load *load, unsigned int at_once)
 int main(int argc, char *argv[])
 {
 	struct load load = {.output = {.program = "load-generator", .quiet = true}};
+	const char *bootstrap = getenv("PAIR_BOOTSTRAP");
 	struct secret *secret = NULL;
 	struct failure failure = {0};
 	char why[SECRET_WHY_SIZE];
@@ -234,7 +258,8 @@ int main(int argc, char *argv[])
 		.timeout = SILENCE_MS,
 		.active = true,
 	};
-	load.channel = channel_open(CHANNEL_RDMACM, &failure);
+	load.by_tcp = bootstrap && strcmp(bootstrap, "tcp") == 0;
+	load.channel = channel_open(load.by_tcp ? CHANNEL_TCP : CHANNEL_RDMACM, &failure);
 	if (!load.mode || !load.channel || wakeup_queue_open(&load.wakeups) ||
 		address_find(argv[2], (uint16_t)atoi(argv[3]), AF_UNSPEC, 5000, &load.server)) {
 		fprintf(stderr, "load-generator: cannot start\n");
