@@ -260,8 +260,7 @@ static int set_up(struct client *client, char greeting[64])
 		.take_failure = take_failure,
 	};
 	client->dial = (struct dial){
-		.server = {.source = options->source,
-			.device = options->bootstrap == BOOTSTRAP_TCP ? NULL : options->device},
+		.server = {.source = options->source, .device = options->device},
 		.path = options->bootstrap == BOOTSTRAP_TCP ? &options->path : NULL,
 		.peer = client->peer,
 		.output = &client->output,

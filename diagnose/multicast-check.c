@@ -4,9 +4,9 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/explain.h"
 #include "diagnose/diagnosis.h"
@@ -54,12 +54,11 @@ static bool arrives(struct group *group, uint64_t stream)
 
 int check_multicast(struct diagnosis *diagnosis)
 {
-	const struct failure none = {0};
 	const struct output quiet = {.program = diagnosis->output.program, .quiet = true};
-	struct failure failure = none;
+	struct failure failure = {0};
 	struct group group;
 	char name[INET6_ADDRSTRLEN];
-	uint64_t stream = 0;
+	uint64_t stream;
 	struct group_settings settings = {
 		.name = name,
 		.device = diagnosis->device ? diagnosis->device->name : NULL,
@@ -71,9 +70,8 @@ int check_multicast(struct diagnosis *diagnosis)
 	};
 	const struct explanation *row;
 
-	/* A group of this site that nobody else is likely to use. */
-	if (getrandom(&stream, sizeof(stream), 0) != sizeof(stream))
-		stream = (uint64_t)deadline_now();
+	/* Random, so that no other program uses the group: it is of this site only. */
+	randombytes_buf(&stream, sizeof(stream));
 	snprintf(name, sizeof(name), "239.255.%u.%u", (unsigned int)(stream & 0xff),
 		(unsigned int)(stream >> 8 & 0xff));
 	if (group_join(&group, &settings, &failure)) {

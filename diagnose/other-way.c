@@ -82,7 +82,7 @@ int check_other_way(struct diagnosis *diagnosis)
 	};
 	struct control control = {.request = &request};
 	struct dial dial = {
-		.server = {.source = options->source, .device = by_tcp ? NULL : options->device},
+		.server = {.source = options->source, .device = options->device},
 		.peer = options->host,
 		.output = &diagnosis->output,
 		.stop_fd = -1,

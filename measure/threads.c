@@ -27,10 +27,7 @@ void test_threads_init(struct test_threads *threads, const struct options *optio
 			{
 				.stop_fd = -1,
 				.dscp = options->dscp,
-				.server = {.source = options->source,
-					.device = options->bootstrap == BOOTSTRAP_TCP
-							  ? NULL
-							  : options->device},
+				.server = {.source = options->source, .device = options->device},
 				.path = options->bootstrap == BOOTSTRAP_TCP ? &options->path : NULL,
 				.peer = peer,
 				.output = output,

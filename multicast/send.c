@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -172,8 +172,7 @@ enum exit_status multicast_send(const struct options *options, const char *progr
 	char text[OUTPUT_FAILURE_SIZE];
 	uint64_t start;
 
-	if (getrandom(&sender.next.stream, sizeof(sender.next.stream), 0) < 0)
-		sender.next.stream = now();
+	randombytes_buf(&sender.next.stream, sizeof(sender.next.stream));
 	if (group_join(&sender.group, &settings, &failure) == 0 &&
 		choose_size(&sender, &failure) == 0) {
 		start = now();

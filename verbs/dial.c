@@ -63,6 +63,9 @@ int dial_address(struct dial *dial, struct event_copy *reply)
 
 	address_port_text(address, text);
 	output_detail(dial->output, "trying %s", text);
+	/* By TCP, any local address will do: the path has the device. */
+	if (dial->path)
+		dial->server.device = NULL;
 	if (server_addresses_source(&dial->server, address->sa_family, &source, &dial->failure) ||
 		dial_resolve(dial, address, address_or_none(&source),
 			left < RESOLVE_MS ? left : RESOLVE_MS))

@@ -95,10 +95,8 @@ static void list_port(const struct inventory_device *device, const struct invent
 			inet_pton(AF_INET6, gid->text, candidate.gid.gid) != 1)
 			continue;
 		snprintf(candidate.device, sizeof(candidate.device), "%s", device->name);
-		snprintf(candidate.interface, sizeof(candidate.interface), "%s", gid->interface);
 		snprintf(candidate.gid.interface, sizeof(candidate.gid.interface), "%s",
 			gid->interface);
-		snprintf(candidate.text, sizeof(candidate.text), "%s", gid->text);
 		insert(candidates, &candidate);
 	}
 }
@@ -245,7 +243,7 @@ int path_candidates_find(const struct path_settings *settings, const struct sock
 
 bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)
 {
-	const unsigned int interface = if_nametoindex(from->interface);
+	const unsigned int interface = if_nametoindex(from->gid.interface);
 	struct sockaddr_storage source, address;
 	const struct sockaddr *destination = (const struct sockaddr *)&address;
 	struct netlink_route route;

@@ -22,10 +22,9 @@
 /* One of this host's GIDs. */
 struct path_candidate {
 	struct tcp_gid gid;
-	char device[64], interface[IF_NAMESIZE];
-	char text[INET6_ADDRSTRLEN]; /* of the GID */
-	bool link_local;             /* on Ethernet */
-	bool carries_tcp;            /* its interface has the local address of the TCP connection */
+	char device[64];
+	bool link_local;  /* on Ethernet */
+	bool carries_tcp; /* its interface has the local address of the TCP connection */
 };
 
 struct path_candidates {

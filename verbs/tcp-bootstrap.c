@@ -418,7 +418,7 @@ static void take_connection(struct tcp_id *listener)
 }
 
 /* The GIDs of this host for TCP connections to this local address, read once in a while. */
-static void find_candidates(struct tcp_id *tcp, struct path_candidates *ours)
+static const struct path_candidates *find_candidates(struct tcp_id *tcp)
 {
 	struct tcp_channel *channel = tcp->channel;
 	const struct sockaddr *local = &tcp->id.route.addr.src_addr;
@@ -435,7 +435,7 @@ static void find_candidates(struct tcp_id *tcp, struct path_candidates *ours)
 		memcpy(&channel->candidates_local, local, address_length(local));
 		channel->candidates_until = deadline_in(CANDIDATES_MS);
 	}
-	*ours = channel->candidates;
+	return &channel->candidates;
 }
 
 /* True if the client does not wait for an answer any longer. */
@@ -465,20 +465,20 @@ static void show_path(const struct tcp_id *tcp, const struct tcp_path *path)
 /* Chooses the path for an offer and tells the client. Returns 0 or -1. */
 static int answer_offer(struct tcp_id *tcp)
 {
-	struct path_candidates ours;
+	const struct path_candidates *ours;
 	struct tcp_offer theirs;
 	struct tcp_path path;
 	unsigned int chosen = 0;
 
 	if (tcp_offer_decode(&theirs, tcp->bytes) || has_gone(tcp))
 		return -1;
-	find_candidates(tcp, &ours);
-	path_choose(&theirs, &ours, path_reaches, &path, &chosen);
+	ours = find_candidates(tcp);
+	path_choose(&theirs, ours, path_reaches, &path, &chosen);
 	/* Who does not prove to know the secret learns nothing of other networks. */
 	if (tcp->settings->discreet && path.count > 1)
 		path.count = 1;
 	if (path.refusal == PATH_FINE) {
-		tcp->own = ours.all[chosen];
+		tcp->own = ours->all[chosen];
 		tcp->peer = theirs.gids[path.chosen];
 		if (use_path(tcp))
 			return -1;

@@ -15,7 +15,7 @@ enum tcp_state {
 	/* A server's connection. */
 	TCP_AWAITS_OFFER,
 	TCP_AWAITS_REQUEST,
-	TCP_REQUESTED,        /* whoever took the event decides */
+	TCP_REQUESTED,        /* its new owner accepts or rejects it */
 	TCP_MOVES_QUEUE_PAIR, /* a thread moves it to RTR and RTS */
 	TCP_AWAITS_READY,
 	/* A client's. */

@@ -4,10 +4,10 @@
  * specification, volume 1, 10.3.1 and 11.2.5.2.
  */
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "verbs/device.h"
@@ -202,9 +202,7 @@ void tcp_describe_queue_pair(struct tcp_id *tcp, const struct rdma_conn_param *p
 
 	ours->number = tcp->id.qp->qp_num;
 	/* Packets of an earlier connection must not fit into this one. */
-	if (getrandom(&ours->sequence, sizeof(ours->sequence), 0) != sizeof(ours->sequence))
-		ours->sequence = ours->number;
-	ours->sequence &= 0xffffff;
+	ours->sequence = randombytes_random() & 0xffffff;
 	ours->mtu = tcp->own.gid.mtu;
 	ours->traffic_class = (uint8_t)tcp->settings->traffic_class;
 	ours->initiator_depth = parameters->initiator_depth;

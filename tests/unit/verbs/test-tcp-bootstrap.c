@@ -101,8 +101,7 @@ static int start(void **state)
 
 	(void)state;
 	gid.gid[15] = 9;
-	here = (struct path_candidates){
-		.count = 1, .all = {{.gid = gid, .device = "fake0", .interface = "eth0"}}};
+	here = (struct path_candidates){.count = 1, .all = {{.gid = gid, .device = "fake0"}}};
 	move_count = queue_pairs = 0;
 	fails_at = -1;
 	server = client = (struct cm_channel){0};
