@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/explain.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -38,14 +39,6 @@ struct sender {
 	uint64_t posted, done; /* datagrams, with the ends */
 	int stop_fd, signal;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * SECOND_NS + (uint64_t)time.tv_nsec;
-}
 
 /* Takes completions until this many sends are outstanding at most. Returns 0 or -1. */
 static int complete(struct sender *sender, uint64_t outstanding, struct failure *failure)
@@ -102,10 +95,10 @@ static int send_stream(struct sender *sender, struct failure *failure)
 {
 	const uint64_t interval = SECOND_NS / sender->options->multicast.rate;
 	struct datagram *next = &sender->next;
-	uint64_t due = now();
+	uint64_t due = clock_now_ns();
 
 	for (; next->number < next->count && !sender->signal; next->number++) {
-		uint64_t time = now();
+		uint64_t time = clock_now_ns();
 
 		/* Looks for a signal, too, which a sender that is late must not miss. */
 		if (time < due || next->number % SLOTS == 0)
@@ -175,9 +168,9 @@ enum exit_status multicast_send(const struct options *options, const char *progr
 	randombytes_buf(&sender.next.stream, sizeof(sender.next.stream));
 	if (group_join(&sender.group, &settings, &failure) == 0 &&
 		choose_size(&sender, &failure) == 0) {
-		start = now();
+		start = clock_now_ns();
 		if (send_stream(&sender, &failure) == 0)
-			report(&sender, now() - start);
+			report(&sender, clock_now_ns() - start);
 	}
 	if (failure.kind == FAILURE_INTERRUPTED && !sender.signal)
 		sender.signal = signals_read(sender.stop_fd);

@@ -1,23 +1,15 @@
 /* See stream/pace.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "stream/pace.h"
-
-uint64_t pace_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 void pace_start(struct pace *pace, unsigned int workers, size_t block)
 {
 	pace->workers = workers;
 	pace->block = block;
-	pace->until = pace_now();
+	pace->until = clock_now_ns();
 }
 
 void pace_until(struct pace *pace, enum pace_part part, uint64_t then)

@@ -21,9 +21,6 @@ struct pace {
 	_Atomic uint64_t spent[PACE_PARTS]; /* nanoseconds */
 };
 
-/* The current time, for pace_until(). */
-uint64_t pace_now(void);
-
 /* Counts from now on. */
 void pace_start(struct pace *pace, unsigned int workers, size_t block);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "host/memory-budget.h"
 #include "stream/crew.h"
 #include "stream/direct.h"
@@ -154,7 +155,7 @@ static enum ring_wait take(struct sink *sink, size_t most, struct taken *taken)
 		*taken = (struct taken){.position = sink->size,
 			.bytes = keep_text(sink, &span),
 			.size = span.size,
-			.arrived = pace_now()};
+			.arrived = clock_now_ns()};
 		if (!sink->has_key)
 			digester_add(sink->digester, taken->bytes, taken->size);
 		sink->size += taken->size;
@@ -205,7 +206,7 @@ static int finish_data(struct sink *sink, const struct taken *taken, bool writte
 	pace_until(pace, PACE_FILE, taken->written);
 	if (sink->has_key)
 		digester_add_prepared(sink->digester, taken->bytes, taken->size, part);
-	pace_until(pace, PACE_DIGEST, pace_now());
+	pace_until(pace, PACE_DIGEST, clock_now_ns());
 	if (error)
 		return output_file_refuse(sink->file, error, sink->why);
 	if (sink->answers)
@@ -214,7 +215,7 @@ static int finish_data(struct sink *sink, const struct taken *taken, bool writte
 		output_file_advance(sink->file, taken->size);
 	else if (sink->file)
 		error = output_file_write(sink->file, taken->bytes, taken->size, sink->why);
-	pace_until(pace, PACE_FILE, pace_now());
+	pace_until(pace, PACE_FILE, clock_now_ns());
 	return error;
 }
 
@@ -248,11 +249,11 @@ static void write_blocks(void *argument, unsigned int number)
 	while (take(sink, most, &taken) == RING_READY) {
 		if (copy)
 			copy_data(sink, &taken, copy, &part);
-		taken.digested = pace_now();
+		taken.digested = clock_now_ns();
 		if (blocks)
 			error = output_file_write_at(
 				sink->file, taken.bytes, taken.size, sink->start + taken.position);
-		taken.written = pace_now();
+		taken.written = clock_now_ns();
 		if (ring_await_freed(sink->ring, taken.position) != RING_READY)
 			return;
 		sink->error = finish_data(sink, &taken, blocks, error, &part);
@@ -288,9 +289,9 @@ static void write_tree(void *argument, unsigned int number)
 		return;
 	}
 	write_blocks(sink, 0);
-	pace_until(&sink->pace, PACE_LINK, pace_now());
+	pace_until(&sink->pace, PACE_LINK, clock_now_ns());
 	error = output_file_end(sink->file, is_complete(sink), sink->why);
-	pace_until(&sink->pace, PACE_FILE, pace_now());
+	pace_until(&sink->pace, PACE_FILE, clock_now_ns());
 	if (error)
 		sink->error = error;
 }
@@ -328,10 +329,10 @@ static enum sink_state verify(struct sink *sink)
 	if (!sink->file)
 		return SINK_VERIFIED;
 	sink->there = output_file_is_there(sink->file);
-	pace_until(&sink->pace, PACE_LINK, pace_now());
+	pace_until(&sink->pace, PACE_LINK, clock_now_ns());
 	if (!sink->there)
 		sink->error = output_file_commit(sink->file, sink->why);
-	pace_until(&sink->pace, PACE_FILE, pace_now()); /* it was synced */
+	pace_until(&sink->pace, PACE_FILE, clock_now_ns()); /* it was synced */
 	if (sink->error)
 		return SINK_FAILED;
 	snprintf(sink->kept, sizeof(sink->kept), "%s", output_file_name(sink->file));

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "stream/answers.h"
@@ -442,13 +443,13 @@ static int read_stream(struct source *source)
 	while (position < source->size) {
 		if (ring_await_space(source->ring, source->most, &space) != RING_READY)
 			return -ECANCELED;
-		pace_until(&source->pace, PACE_LINK, pace_now());
+		pace_until(&source->pace, PACE_LINK, clock_now_ns());
 		got = read_once(source, &space, position);
-		pace_until(&source->pace, PACE_FILE, pace_now());
+		pace_until(&source->pace, PACE_FILE, clock_now_ns());
 		if (got <= 0)
 			return (int)got;
 		digester_add(source->digester, space.start, (size_t)got);
-		pace_until(&source->pace, PACE_DIGEST, pace_now());
+		pace_until(&source->pace, PACE_DIGEST, clock_now_ns());
 		add_bytes(source, (size_t)got);
 		position += (uint64_t)got;
 	}
@@ -537,10 +538,10 @@ static void read_blocks(void *argument, unsigned int number)
 
 	(void)number;
 	while (claim_block(source, &block, &position)) {
-		claimed = pace_now();
+		claimed = clock_now_ns();
 		start = source->start + position;
 		error = read_block(source, &block, source->offset + (off_t)start);
-		have = pace_now();
+		have = clock_now_ns();
 		if (!error && source->workers > 1)
 			digester_prepare(source->digester, start, block.start, block.size, &part);
 		if (ring_await_filled(source->ring, position) != RING_READY)
@@ -552,7 +553,7 @@ static void read_blocks(void *argument, unsigned int number)
 		digester_add_prepared(source->digester, block.start, block.size, &part);
 		pace_until(&source->pace, PACE_LINK, claimed);
 		pace_until(&source->pace, PACE_FILE, have);
-		pace_until(&source->pace, PACE_DIGEST, pace_now());
+		pace_until(&source->pace, PACE_DIGEST, clock_now_ns());
 		add_bytes(source, block.size);
 	}
 }
