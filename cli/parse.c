@@ -900,6 +900,7 @@ static enum options_result check_path(struct options *options, const struct line
 		if (options->bootstrap == BOOTSTRAP_RDMACM && is_given(line, names[i]))
 			return options_wrong(options, "--%s needs --bootstrap tcp", names[i]);
 	options->path.device = options->device;
+	options->path.rdmacm = options->bootstrap == BOOTSTRAP_BOTH;
 	options->path.discreet = options->secret_file;
 	if (is_given(line, "tos") && is_given(line, "traffic-class"))
 		return options_wrong(options,

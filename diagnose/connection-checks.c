@@ -102,6 +102,22 @@ static int connect_patiently(struct diagnosis *diagnosis, struct dial *dial,
 	return -1;
 }
 
+/*
+ * True if the server accepts connections by rdmacm, too, and the address is that of an RDMA port:
+ * TCP may use another network.
+ */
+static bool offers_rdmacm(const struct tcp_path *theirs, const struct sockaddr *server)
+{
+	struct sockaddr_storage address;
+
+	for (unsigned int i = 0; theirs->rdmacm && i < theirs->count; i++) {
+		tcp_gid_address(theirs->gids[i].gid, &address);
+		if (address_equal(server, (const struct sockaddr *)&address))
+			return true;
+	}
+	return false;
+}
+
 /* Connects to any of the server's addresses without rdmacm. */
 static int connect_by_tcp(struct diagnosis *diagnosis, struct dial *dial, struct event_copy *reply)
 {
@@ -126,6 +142,7 @@ static int connect_by_tcp(struct diagnosis *diagnosis, struct dial *dial, struct
 		return -1;
 	id = diagnosis->control.id;
 	bootstrap_of(id)->gids(id, &diagnosis->our_gids, &diagnosis->their_gids);
+	diagnosis->rdmacm_offered = offers_rdmacm(&diagnosis->their_gids, &id->route.addr.dst_addr);
 	diagnosis->device =
 		inventory_device(&diagnosis->inventory, ibv_get_device_name(id->verbs->device));
 	diagnosis->port = inventory_port(

@@ -12,13 +12,17 @@
 
 /* Time limits in milliseconds. */
 #define CONNECT_MS 2500
+#define OFFERED_MS 9500 /* of a way that the server offers: a request may be lost twice */
 #define MESSAGE_MS 2000
 
 /* RDMA READs in flight that we request and offer. */
 #define READS 4
 
-/* True if nothing accepts connections in this way, which is no fault, or may have been lost. */
-static bool is_no_answer(const struct failure *failure)
+/*
+ * True if nothing accepts connections in this way, which is no fault, or may have been lost.
+ * offered: the server says that it accepts them.
+ */
+static bool is_no_answer(const struct failure *failure, bool offered)
 {
 	if (failure->kind == FAILURE_PATH)
 		return failure->code == PATH_NO_TCP || failure->code == PATH_SILENT ||
@@ -30,7 +34,7 @@ static bool is_no_answer(const struct failure *failure)
 		return true;
 	if (failure->kind == FAILURE_DEADLINE ||
 		(failure->kind == FAILURE_ERRNO && failure->code == ETIMEDOUT))
-		return true;
+		return !offered;
 	return (failure->kind == FAILURE_REJECTED && failure->code == REJECTED_NO_LISTENER) ||
 	       (failure->kind == FAILURE_ERRNO && failure->phase == PHASE_CONNECT &&
 		       failure->code == ECONNREFUSED) ||
@@ -53,7 +57,7 @@ static int try_to_talk(
 	const struct options *options = diagnosis->options;
 	struct event_copy reply;
 
-	dial->deadline = deadline_in(CONNECT_MS);
+	dial->deadline = deadline_in(diagnosis->rdmacm_offered ? OFFERED_MS : CONNECT_MS);
 	if (server_addresses_find(
 		    &dial->server, options->host, options->port, dial->deadline, &dial->failure) ||
 		dial_server(dial, &reply))
@@ -111,7 +115,7 @@ int check_other_way(struct diagnosis *diagnosis)
 		/* TCP was asked for, which does not need what rdmacm lacks. */
 		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "not by rdmacm: %s",
 			explain(FAILURE_HOST, dial.failure.phase, dial.failure.code)->cause);
-	} else if (is_no_answer(&dial.failure)) {
+	} else if (is_no_answer(&dial.failure, diagnosis->rdmacm_offered)) {
 		/* Most servers accept one way only: shown with --verbose. */
 		check_list_skip(&diagnosis->list, CHECK_OTHER_WAY, "no answer by %s", way);
 		diagnosis->list.checks[CHECK_OTHER_WAY].reached = false;

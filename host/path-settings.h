@@ -12,6 +12,7 @@ struct path_settings {
 	uint32_t pkey_index;    /* in the partition table */
 	uint32_t service_level; /* of InfiniBand; on Ethernet, the priority in a VLAN tag */
 	uint32_t traffic_class; /* of packets with a GID, 8 bits; 0: that of the other end */
+	bool rdmacm;            /* of a server: it accepts connections by rdmacm, too */
 	bool discreet;          /* of a server: tell no more GIDs than necessary */
 	uint32_t mtu;           /* largest path MTU in bytes; 0: that of the ports */
 };

@@ -13,9 +13,12 @@ static const uint8_t magic[8] = {'R', 'D', 'M', 'A', 'p', 'a', 'i', 'r'};
 
 /* Sizes of the fixed parts of bodies, and of a GID. */
 #define OFFER_SIZE 12 /* magic, version, count */
-#define PATH_SIZE  8  /* refusal, chosen, count, unused */
+#define PATH_SIZE  8  /* refusal, chosen, count, flags */
 #define PAIR_SIZE  16 /* number, sequence, MTU, depths, size of the private data, class */
 #define GID_SIZE   48
+
+/* Flags of a path; a client ignores those that it does not know. */
+#define PATH_RDMACM 1U
 
 #define NUMBER_MAX 0xffffff
 
@@ -108,10 +111,10 @@ size_t tcp_path_encode(const struct tcp_path *path, uint8_t frame[TCP_FRAME_MAX]
 {
 	uint8_t *body = frame + TCP_HEADER_SIZE;
 
-	memset(body, 0, PATH_SIZE);
 	le_put16(body, (uint16_t)path->refusal);
 	le_put16(body + 2, (uint16_t)path->chosen);
 	le_put16(body + 4, (uint16_t)path->count);
+	le_put16(body + 6, path->rdmacm ? PATH_RDMACM : 0);
 	return finish(
 		TCP_PATH, PATH_SIZE + put_gids(body + PATH_SIZE, path->gids, path->count), frame);
 }
@@ -126,6 +129,7 @@ int tcp_path_decode(struct tcp_path *path, const uint8_t *frame)
 	path->refusal = (enum path_fault)le_get16(body);
 	path->chosen = le_get16(body + 2);
 	path->count = le_get16(body + 4);
+	path->rdmacm = le_get16(body + 6) & PATH_RDMACM;
 	if (get_gids(path->gids, path->count, frame, PATH_SIZE))
 		return -EPROTO;
 	return path->refusal == PATH_FINE && path->count == 0 ? -EPROTO : 0;

@@ -78,6 +78,7 @@ struct tcp_path {
 	enum path_fault refusal; /* PATH_FINE: none */
 	unsigned int chosen;     /* of the client's offer */
 	unsigned int count;      /* at least 1 if there is a path */
+	bool rdmacm;             /* the server accepts connections by rdmacm, too */
 	struct tcp_gid gids[TCP_GIDS_MAX];
 };
 

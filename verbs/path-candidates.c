@@ -183,13 +183,26 @@ static uint8_t limit_mtu(enum ibv_mtu mtu, unsigned int bytes)
 	return (uint8_t)mtu;
 }
 
-static int complete(const struct path_settings *settings, struct path_candidate *candidate,
-	struct failure *failure)
+static bool is_same_port(const struct path_candidate *one, const struct path_candidate *other)
 {
-	struct ibv_context *context = opened_device(candidate->device);
+	return one->gid.port == other->gid.port && strcmp(one->device, other->device) == 0;
+}
+
+/* Asks the device, unless another candidate of this port is complete; NULL: none is. */
+static int complete(const struct path_settings *settings, const struct path_candidate *known,
+	struct path_candidate *candidate, struct failure *failure)
+{
+	struct ibv_context *context;
 	struct ibv_port_attr port;
 	__be16 pkey;
 
+	if (known && is_same_port(known, candidate)) {
+		candidate->gid.mtu = known->gid.mtu;
+		candidate->gid.lid = known->gid.lid;
+		candidate->gid.pkey = known->gid.pkey;
+		return 0;
+	}
+	context = opened_device(candidate->device);
 	if (!context || ibv_query_port(context, candidate->gid.port, &port))
 		return failure_errno(failure, PHASE_ADDRESS, "ibv_query_port", errno);
 	if (settings->pkey_index >= port.pkey_tbl_len ||
@@ -231,9 +244,12 @@ int path_candidates_find(const struct path_settings *settings, const struct sock
 	inventory_free(&inventory);
 	if (candidates->count == 0)
 		return explain(settings, failure);
-	for (unsigned int i = 0; i < candidates->count; i++)
-		if (complete(settings, &candidates->all[i], failure) == 0)
+	for (unsigned int i = 0; i < candidates->count; i++) {
+		const struct path_candidate *known = kept > 0 ? &candidates->all[kept - 1] : NULL;
+
+		if (complete(settings, known, &candidates->all[i], failure) == 0)
 			candidates->all[kept++] = candidates->all[i];
+	}
 	candidates->count = kept;
 	if (kept == 0)
 		return -1;

@@ -474,6 +474,7 @@ static int answer_offer(struct tcp_id *tcp)
 		return -1;
 	ours = find_candidates(tcp);
 	path_choose(&theirs, ours, path_reaches, &path, &chosen);
+	path.rdmacm = tcp->settings->rdmacm;
 	/* Who does not prove to know the secret learns nothing of other networks. */
 	if (tcp->settings->discreet && path.count > 1)
 		path.count = 1;

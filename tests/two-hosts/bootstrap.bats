@@ -73,7 +73,13 @@ gid_index() {
 	expect 3 client diagnose "$HOST1" "$PORT"
 	has "$OUT" '^verdict: RDMA works if connected by TCP, but not by rdmacm: .*no reply to the RDMA connection request arrived'
 	has "$OUT" '^other way   ok      by TCP, too: '
-	expect 0 tcp_client diagnose "$HOST1" "$PORT"
+	expect 3 tcp_client diagnose "$HOST1" "$PORT"
+	has "$OUT" '^verdict: RDMA works if connected by TCP, but not by rdmacm: .*no reply to the RDMA connection request arrived'
+	has "$OUT" '^other way   failed  '
+	# A server that does not say that it accepts both is not blamed.
+	start_on_host1 other "$PAIR_BIN/rdma-server --bootstrap tcp --port 0 --port-file '$FAR/other' any"
+	wait_until test -s "$FAR/other"
+	expect 0 tcp_client diagnose "$HOST1" "$(cat "$FAR/other")"
 	has "$OUT" '^verdict: RDMA works between the two hosts: '
 	repair_network
 }

@@ -63,7 +63,8 @@ static void offers_are_decoded(void **state)
 
 static void paths_are_decoded(void **state)
 {
-	struct tcp_path path = {.chosen = 3, .count = 1, .gids = {a_gid(9)}}, decoded;
+	struct tcp_path path = {.chosen = 3, .count = 1, .rdmacm = true, .gids = {a_gid(9)}};
+	struct tcp_path decoded;
 	uint8_t frame[TCP_FRAME_MAX];
 
 	(void)state;
@@ -71,11 +72,13 @@ static void paths_are_decoded(void **state)
 	assert_int_equal(tcp_path_decode(&decoded, frame), 0);
 	assert_int_equal(decoded.refusal, PATH_FINE);
 	assert_int_equal(decoded.chosen, 3);
+	assert_true(decoded.rdmacm);
 	assert_same(&decoded.gids[0], &path.gids[0]);
 	path = (struct tcp_path){.refusal = PATH_NO_ROUTE};
 	tcp_path_encode(&path, frame);
 	assert_int_equal(tcp_path_decode(&decoded, frame), 0);
 	assert_int_equal(decoded.refusal, PATH_NO_ROUTE);
+	assert_false(decoded.rdmacm);
 	/* A path has a GID. */
 	path.refusal = PATH_FINE;
 	tcp_path_encode(&path, frame);
