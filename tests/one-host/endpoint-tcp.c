@@ -4,6 +4,8 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -226,6 +228,54 @@ void endpoint_tcp_connect(struct endpoint *end)
 	advance(end, IBV_QPS_RTR);
 	advance(end, IBV_QPS_RTS);
 	put(end, frame, tcp_ready_encode(frame));
+}
+
+/* Connects to the server and sends it an offer. Returns the socket. */
+static int knock(struct endpoint *end, const struct addrinfo *to)
+{
+	const struct tcp_offer offer = {.count = 1, .gids = {end->tcp.own}};
+	uint8_t frame[TCP_FRAME_MAX] = {0};
+	size_t size = tcp_offer_encode(&offer, frame);
+	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen))
+		die("connect: %s", strerror(errno));
+	if (send(fd, frame, size, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+		die("send: %s", strerror(errno));
+	return fd;
+}
+
+/* Answers a path by a request, and a reply by silence. Returns false for anything else. */
+static bool go_on(struct endpoint *end, int fd)
+{
+	uint8_t answer[TCP_FRAME_MAX], frame[TCP_FRAME_MAX] = {0};
+	ssize_t size = recv(fd, answer, sizeof(answer), 0);
+
+	if (size > 0 && tcp_frame_type(answer) == TCP_REPLY)
+		return true;
+	return size > 0 && tcp_frame_type(answer) == TCP_PATH &&
+	       send(fd, frame, describe(end, TCP_REQUEST, frame), MSG_NOSIGNAL) > 0;
+}
+
+void endpoint_tcp_knock(struct endpoint *end, const struct addrinfo *to, unsigned int at_once)
+{
+	struct pollfd *sockets = check(calloc(at_once, sizeof(*sockets)), "calloc");
+
+	endpoint_tcp_resolve(end, to);
+	for (unsigned int i = 0; i < at_once; i++)
+		sockets[i] = (struct pollfd){.fd = knock(end, to), .events = POLLIN};
+	for (;;) {
+		if (poll(sockets, at_once, -1) < 0)
+			die("poll: %s", strerror(errno));
+		for (unsigned int i = 0; i < at_once; i++) {
+			if (!sockets[i].revents || go_on(end, sockets[i].fd))
+				continue;
+			close(sockets[i].fd);
+			sockets[i].fd = knock(end, to);
+			if (end->sent++ == 0)
+				puts("here");
+		}
+	}
 }
 
 /* A server. */

@@ -16,6 +16,12 @@ void endpoint_tcp_create_queue_pair(struct endpoint *end, struct ibv_qp_init_att
 /* Sends the request and awaits the reply, without the confirmation that would follow. */
 void endpoint_tcp_request(struct endpoint *end);
 
+/*
+ * Keeps requests outstanding, each on a connection of its own, and replaces those that are refused.
+ * Does not return.
+ */
+void endpoint_tcp_knock(struct endpoint *end, const struct addrinfo *to, unsigned int at_once);
+
 /* The server: listens and returns the port; awaits a request; replies. */
 unsigned int endpoint_tcp_listen(struct endpoint *end, const struct addrinfo *at);
 void endpoint_tcp_await_request(struct endpoint *end);

@@ -221,7 +221,7 @@ void endpoint_knock(struct endpoint *end, const char *host, const char *port, un
 
 	start(end, &end->id);
 	if (end->tcp.used)
-		die("connection requests without end are made by rdmacm only");
+		endpoint_tcp_knock(end, list, at_once);
 	end->posted = (unsigned int)getpid() << 8;
 	while (at_once-- > 0)
 		set_out(end, list);
