@@ -33,12 +33,16 @@ static struct ibv_context **place_of(const char *name)
 	return NULL;
 }
 
-/* Opens what has appeared since the last look. */
+/* Opens what has appeared since the last look, with the lock held. */
 static void look(void)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
+	static deadline_t next_look;
+	struct ibv_device **list;
 	struct ibv_context **place;
 
+	if (deadline_left(next_look) > 0)
+		return;
+	list = ibv_get_device_list(NULL);
 	for (int i = 0; list && list[i]; i++) {
 		place = place_of(ibv_get_device_name(list[i]));
 		if (place && !*place)
@@ -46,18 +50,22 @@ static void look(void)
 	}
 	if (list)
 		ibv_free_device_list(list);
+	next_look = deadline_in(LOOK_MS);
+}
+
+void opened_devices_look(void)
+{
+	pthread_mutex_lock(&lock);
+	look();
+	pthread_mutex_unlock(&lock);
 }
 
 size_t opened_devices(const char *name, struct ibv_context *contexts[OPENED_DEVICES_MAX])
 {
-	static deadline_t next_look;
 	size_t count = 0;
 
 	pthread_mutex_lock(&lock);
-	if (deadline_left(next_look) == 0) {
-		look();
-		next_look = deadline_in(LOOK_MS);
-	}
+	look();
 	for (size_t i = 0; i < OPENED_DEVICES_MAX && devices[i]; i++)
 		if ((!name || strcmp(ibv_get_device_name(devices[i]->device), name) == 0) &&
 			answers(devices[i]))

@@ -12,10 +12,12 @@
 #define OPENED_DEVICES_MAX 64
 
 /*
- * Opens all devices that are not open yet, which are looked for once in a second, and stores the
- * contexts of all, or only of the named one. What cannot be opened is left out. Returns their
- * number. ibv_open_device(3).
+ * Opens all devices that are not open yet, unless it has done so within the last second. What
+ * cannot be opened is left out. ibv_open_device(3).
  */
+void opened_devices_look(void);
+
+/* Does so, and stores the contexts of all, or only of the named one. Returns their number. */
 size_t opened_devices(const char *name, struct ibv_context *contexts[OPENED_DEVICES_MAX]);
 
 /* Returns the named device if opened_devices() has opened it, otherwise NULL. */

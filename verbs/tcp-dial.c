@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "verbs/opened-devices.h"
 #include "verbs/tcp-bootstrap.h"
 #include "verbs/tcp-dial.h"
 
@@ -32,6 +33,7 @@ static int resolve_path(struct dial *dial, const struct sockaddr *source, int mi
 		return -1;
 	if (error)
 		return dial_failed(dial, PHASE_ADDRESS, "connect", -error);
+	opened_devices_look(); /* while the server answers */
 	if (dial_await(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &copy))
 		return -1;
 	dial_show_step(dial, "TCP connected.");
