@@ -78,3 +78,24 @@ finds 'flow: a chunk as large as the ring' "$stuck" flow \
 finds 'flow: a burst is not continued' "$stuck" flow \
 	-DMUTANT_BURST_FORGOTTEN -DCHUNK=2 -DOUT=5 -DIN=8 -DTO=8 -DDEPTH=1
 finds 'flow: the sink sends no wakeup' "$stuck" flow -DMUTANT_NO_WAKEUP_BY_SINK
+
+holds 'resuming: one receiver at a time sends no block twice' resume \
+	-DRECEIVERS=1 -DTRANSFERS=4 -DKILLS=3 -DONCE
+holds 'resuming: two receivers at a time, two versions' resume -DLARGE -DCHANGES
+holds 'resuming: existing files are replaced, blocks may be damaged' resume \
+	-DLARGE -DTRANSFERS=2 -DCHANGES -DFORCE -DDAMAGE
+holds 'resuming: existing files are updated' resume -DLARGE -DTRANSFERS=2 -DCHANGES -DFORCE -DUPDATE
+
+finds 'resuming: leftovers are not locked' "$violated" resume -DCHANGES -DMUTANT_UNLOCKED
+finds 'resuming: a leftover may have been renamed before it was locked' "$violated" resume \
+	-DCHANGES -DMUTANT_LINK_UNCHECKED
+finds 'resuming: a new file may have been removed before it was locked' "$violated" resume \
+	-DCHANGES -DMUTANT_NEW_UNCHECKED
+finds 'resuming: leftovers are not compared' "$violated" resume -DCHANGES -DMUTANT_DIGEST_UNCHECKED
+finds 'resuming: the digest covers only what arrived' "$violated" resume \
+	-DCHANGES -DDAMAGE -DMUTANT_PART_VERIFIED
+finds 'resuming: the name is given before the digest is compared' "$violated" resume \
+	-DDAMAGE -DMUTANT_UNVERIFIED
+finds 'resuming: a file that has changed since the answer is kept' "$violated" resume \
+	-DCHANGES -DFORCE -DUPDATE -DMUTANT_KEEP_UNCHECKED
+finds 'resuming: leftovers are ignored' "$violated" resume -DRECEIVERS=1 -DONCE -DMUTANT_FORGETS
