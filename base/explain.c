@@ -231,6 +231,14 @@ static const struct explanation rows[] = {
 		"add an IP address to the interface of its RDMA port, or choose a link-local GID at "
 		"the other end as well with --gid-index",
 		"ip -br address"},
+	{FAILURE_PATH, PHASE_ANY, PATH_OTHER_FAMILY, STATUS_CONNECT, SIDE_EITHER, FACT,
+		"one end has only a GID of IPv4, the other only one of IPv6",
+		"choose GIDs of one kind with --gid-index, or add an address to the interface of "
+		"an RDMA port",
+		"ibv_devinfo -v; ip -br address"},
+	{FAILURE_PATH, PHASE_ANY, PATH_OTHER_RELEASE, STATUS_CONNECT, SIDE_EITHER, FACT,
+		"the other end is of a release with which this one cannot connect by TCP",
+		"install the same release of rdma-pair at both ends", "rdma-client --version"},
 	{FAILURE_PATH, PHASE_ANY, PATH_OTHER_SUBNET, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"the ports are in different InfiniBand subnets",
 		"choose ports of one subnet with --device and --ib-port", "ibv_devinfo -v"},
@@ -465,8 +473,8 @@ static const struct explanation rows[] = {
 		"retry later, or raise --timeout to wait longer", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_PATH, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"the server's queue pair cannot be connected to this host's GID",
-		"choose another --gid-index, or check its network and VLAN; the server prints the "
-		"attributes",
+		"check that both GIDs are of one network and VLAN, or choose --device or --gid-index at "
+		"both ends; the server prints the attributes",
 		"ip neighbour show"},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_MEMORY, STATUS_CONNECT, SIDE_THERE, FACT,
 		"the server is full: its clients use all the memory that they may take together",

@@ -120,7 +120,8 @@ enum refusal {
 
 /*
  * Why a bootstrap by TCP finds no path between two ports, or cannot use it. The server sends those
- * up to PATH_NO_ROUTE; their numbers never change. A higher one got further.
+ * up to PATH_OTHER_RELEASE; their numbers never change. Of those about a pair of GIDs, up to
+ * PATH_NO_ROUTE, a higher one got further.
  */
 enum path_fault {
 	PATH_FINE = 0,
@@ -128,9 +129,11 @@ enum path_fault {
 	PATH_OTHER_LAYER = 2,   /* InfiniBand at one end, Ethernet at the other */
 	PATH_OTHER_VERSION = 3, /* RoCE v1 at one end, v2 at the other */
 	PATH_LINK_LOCAL = 4,    /* a link-local GID at one end, none at the other */
-	PATH_OTHER_SUBNET = 5,  /* InfiniBand: the subnet prefixes differ */
-	PATH_OTHER_PKEY = 6,    /* the partitions differ */
-	PATH_NO_ROUTE = 7,      /* the routes of the server lead elsewhere */
+	PATH_OTHER_FAMILY = 5,  /* RoCE: an IPv4 address at one end, IPv6 at the other */
+	PATH_OTHER_SUBNET = 6,  /* InfiniBand: the subnet prefixes differ */
+	PATH_OTHER_PKEY = 7,    /* the partitions differ */
+	PATH_NO_ROUTE = 8,      /* the routes of the server lead elsewhere */
+	PATH_OTHER_RELEASE = 9, /* the ends speak different versions of the protocol of frames */
 	PATH_FAULTS_SENT,
 	PATH_NO_GID,     /* the entry of --gid-index is empty or beyond the table */
 	PATH_NO_PKEY,    /* the entry of --pkey-index is empty or beyond the table */

@@ -37,6 +37,7 @@ struct diagnosis {
 	struct control control;
 	struct tcp_offer our_gids; /* that the ends told each other by TCP; none: they did not */
 	struct tcp_path their_gids;
+	struct rdma_ib_addr rdmacm_gids; /* of both ends, if rdmacm connected as the other way */
 	bool rdmacm_offered;   /* the server says that rdmacm can connect to it at this address */
 	bool no_server;        /* nothing listens, and the user named no port */
 	struct perf_test test; /* on the client's control connection */

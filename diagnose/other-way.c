@@ -107,6 +107,8 @@ int check_other_way(struct diagnosis *diagnosis)
 		if (by_tcp)
 			bootstrap_of(control.id)
 				->gids(control.id, &diagnosis->our_gids, &diagnosis->their_gids);
+		else
+			diagnosis->rdmacm_gids = control.id->route.addr.addr.ibaddr;
 		check_list_ok(&diagnosis->list, CHECK_OTHER_WAY,
 			"by %s, too: connected and message exchanged in %d ms", way,
 			(int)(deadline_now() - start));

@@ -218,12 +218,13 @@ static void print_all_gids(const struct diagnosis *diagnosis)
 {
 	const struct rdma_cm_id *id = diagnosis->control.id;
 	const bool by_rdmacm = id && diagnosis->options->bootstrap != BOOTSTRAP_TCP;
-	const struct rdma_ib_addr *used = by_rdmacm ? &id->route.addr.addr.ibaddr : NULL;
+	const struct rdma_ib_addr *used =
+		by_rdmacm ? &id->route.addr.addr.ibaddr : &diagnosis->rdmacm_gids;
 
 	print_gids(diagnosis, "here", diagnosis->our_gids.gids, diagnosis->our_gids.count,
-		diagnosis->their_gids.chosen, used ? used->sgid.raw : NULL);
+		diagnosis->their_gids.chosen, used->sgid.raw);
 	print_gids(diagnosis, "there", diagnosis->their_gids.gids, diagnosis->their_gids.count, 0,
-		used ? used->dgid.raw : NULL);
+		used->dgid.raw);
 }
 
 /* A check that was not reached has nothing to report. */

@@ -39,6 +39,7 @@ static void put_gid(uint8_t *at, const struct tcp_gid *gid)
 	at[16] = (uint8_t)gid->type;
 	at[17] = gid->mtu;
 	at[18] = gid->port;
+	at[19] = gid->carries_tcp;
 	le_put16(at + 20, gid->index);
 	le_put16(at + 22, gid->lid);
 	le_put16(at + 24, gid->pkey);
@@ -48,9 +49,10 @@ static void put_gid(uint8_t *at, const struct tcp_gid *gid)
 static int get_gid(struct tcp_gid *gid, const uint8_t *at)
 {
 	*gid = (struct tcp_gid){
-		.type = (enum tcp_gid_type)at[16],
+		.type = at[16] < TCP_GID_TYPES ? (enum tcp_gid_type)at[16] : TCP_GID_TYPES,
 		.mtu = at[17],
 		.port = at[18],
+		.carries_tcp = at[19] & 1,
 		.index = le_get16(at + 20),
 		.lid = le_get16(at + 22),
 		.pkey = le_get16(at + 24),
@@ -59,9 +61,7 @@ static int get_gid(struct tcp_gid *gid, const uint8_t *at)
 	for (size_t i = 0; i < TCP_INTERFACE_SIZE - 1 && at[32 + i]; i++)
 		gid->interface[i] =
 			(char)(at[32 + i] > ' ' && at[32 + i] < 0x7f ? at[32 + i] : '?');
-	return at[16] < TCP_GID_TYPES && gid->mtu >= TCP_MTU_MIN && gid->mtu <= TCP_MTU_MAX
-		       ? 0
-		       : -EPROTO;
+	return gid->mtu >= TCP_MTU_MIN && gid->mtu <= TCP_MTU_MAX ? 0 : -EPROTO;
 }
 
 static size_t put_gids(uint8_t *at, const struct tcp_gid *gids, unsigned int count)
@@ -100,9 +100,10 @@ int tcp_offer_decode(struct tcp_offer *offer, const uint8_t *frame)
 	const uint8_t *body = frame + TCP_HEADER_SIZE;
 
 	*offer = (struct tcp_offer){0};
-	if (le_get16(frame + 2) < OFFER_SIZE || memcmp(body, magic, sizeof(magic)) != 0 ||
-		le_get16(body + 8) != VERSION)
+	if (le_get16(frame + 2) < OFFER_SIZE || memcmp(body, magic, sizeof(magic)) != 0)
 		return -EPROTO;
+	if (le_get16(body + 8) != VERSION)
+		return -EPROTONOSUPPORT;
 	offer->count = le_get16(body + 10);
 	return get_gids(offer->gids, offer->count, frame, OFFER_SIZE);
 }
@@ -124,9 +125,12 @@ int tcp_path_decode(struct tcp_path *path, const uint8_t *frame)
 	const uint8_t *body = frame + TCP_HEADER_SIZE;
 
 	*path = (struct tcp_path){0};
-	if (le_get16(frame + 2) < PATH_SIZE || le_get16(body) >= PATH_FAULTS_SENT)
+	if (le_get16(frame + 2) < PATH_SIZE)
 		return -EPROTO;
-	path->refusal = (enum path_fault)le_get16(body);
+	path->refusal = le_get16(body) < PATH_FAULTS_SENT ? (enum path_fault)le_get16(body)
+							  : PATH_OTHER_RELEASE;
+	if (path->refusal == PATH_OTHER_RELEASE)
+		return 0; /* what follows may differ, too */
 	path->chosen = le_get16(body + 2);
 	path->count = le_get16(body + 4);
 	path->rdmacm = le_get16(body + 6) & PATH_RDMACM;
@@ -222,10 +226,11 @@ const char *tcp_gid_type_name(enum tcp_gid_type type)
 	case TCP_GID_ROCE_V2:
 		return "RoCE v2";
 	case TCP_GID_INFINIBAND:
+		return "InfiniBand";
 	case TCP_GID_TYPES:
 		break;
 	}
-	return "InfiniBand";
+	return "of an unknown type";
 }
 
 void tcp_gid_address(const uint8_t gid[16], struct sockaddr_storage *address)

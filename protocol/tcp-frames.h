@@ -53,15 +53,16 @@ enum tcp_gid_type {
 	TCP_GID_INFINIBAND,
 	TCP_GID_ROCE_V1,
 	TCP_GID_ROCE_V2,
-	TCP_GID_TYPES,
+	TCP_GID_TYPES, /* or one that this release does not know */
 };
 
 /* A GID of a port that is active, with what the other end needs to reach it. */
 struct tcp_gid {
 	uint8_t gid[16];
 	enum tcp_gid_type type;
-	uint8_t mtu;  /* of the port as a code, or the smaller one of --mtu */
-	uint8_t port; /* of its device; informative */
+	uint8_t mtu;      /* of the port as a code, or the smaller one of --mtu */
+	uint8_t port;     /* of its device; informative */
+	bool carries_tcp; /* its interface carries the TCP connection */
 	uint16_t index, lid;
 	uint16_t pkey;                      /* the partition key itself */
 	char interface[TCP_INTERFACE_SIZE]; /* network interface, "": unknown; informative */
@@ -110,7 +111,11 @@ int tcp_frame_size(const uint8_t *bytes, size_t have);
 /* The type of a complete frame; unknown types are possible. */
 unsigned int tcp_frame_type(const uint8_t *frame);
 
-/* Each decodes a complete frame of its type. Returns 0 or -EPROTO. */
+/*
+ * Each decodes a complete frame of its type. Returns 0 or -EPROTO; for an offer in another version
+ * of the protocol, -EPROTONOSUPPORT. A refusal for a reason that this release does not know is
+ * PATH_OTHER_RELEASE.
+ */
 int tcp_offer_decode(struct tcp_offer *offer, const uint8_t *frame);
 int tcp_path_decode(struct tcp_path *path, const uint8_t *frame);
 int tcp_queue_pair_decode(struct tcp_queue_pair *pair, const uint8_t *frame);

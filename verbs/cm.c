@@ -46,6 +46,10 @@ static void refusal(struct failure *failure, const struct hello *theirs)
 			units_format_count(count, theirs->size));
 	if (theirs->refusal == REFUSAL_SECRET)
 		secret_refused(failure);
+	if (theirs->refusal == REFUSAL_PATH && theirs->size > 0)
+		failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_PATH,
+			"RDMA_CM_EVENT_REJECTED", "its kernel says: %s",
+			strerror((int)(theirs->size & 0xff)));
 	failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, (int)theirs->refusal,
 		"RDMA_CM_EVENT_REJECTED", "%s", cause);
 }

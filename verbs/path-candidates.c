@@ -50,7 +50,7 @@ static enum tcp_gid_type type_of(const struct inventory_port *port, const struct
 /* The better candidate comes first; of equals, the one that is in the table first. */
 static int rank(const struct path_candidate *candidate)
 {
-	return (candidate->carries_tcp ? 4 : 0) + (candidate->link_local ? 0 : 2) +
+	return (candidate->gid.carries_tcp ? 4 : 0) + (candidate->link_local ? 0 : 2) +
 	       (candidate->gid.type == TCP_GID_ROCE_V1 ? 0 : 1);
 }
 
@@ -82,10 +82,10 @@ static void list_port(const struct inventory_device *device, const struct invent
 				.index = (uint16_t)gid->index,
 				.lid = (uint16_t)port->lid,
 				.mtu = IBV_MTU_256,
-				.pkey = PATH_PKEY_FULL | PATH_PKEY_NUMBER},
+				.pkey = PATH_PKEY_FULL | PATH_PKEY_NUMBER,
+				.carries_tcp = *gid->interface &&
+					       strcmp(gid->interface, tcp_interface) == 0},
 			.link_local = gid->link_local && type_of(port, gid) != TCP_GID_INFINIBAND,
-			.carries_tcp =
-				*gid->interface && strcmp(gid->interface, tcp_interface) == 0,
 		};
 
 		/* ibv_modify_qp(3) takes no higher index. */
@@ -257,21 +257,39 @@ int path_candidates_find(const struct path_settings *settings, const struct sock
 	return 0;
 }
 
-bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to)
+/* True for a unicast address of a host; whether it is one of this host, is stored. */
+static bool is_unicast(const struct sockaddr *address, bool *local)
+{
+	const struct in6_addr *v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
+	struct netlink_route route;
+
+	*local = false;
+	if (address->sa_family == AF_INET6 &&
+		(IN6_IS_ADDR_MULTICAST(v6) || IN6_IS_ADDR_UNSPECIFIED(v6)))
+		return false;
+	if (netlink_find_route(address, NULL, &route))
+		return true; /* as far as is known */
+	*local = route.type == RTN_LOCAL;
+	return route.type == RTN_UNICAST || route.type == RTN_LOCAL;
+}
+
+bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to, bool same_host)
 {
 	const unsigned int interface = if_nametoindex(from->gid.interface);
 	struct sockaddr_storage source, address;
 	const struct sockaddr *destination = (const struct sockaddr *)&address;
 	struct netlink_route route;
+	bool local;
 
 	tcp_gid_address(from->gid.gid, &source);
 	tcp_gid_address(to->gid, &address);
-	if (netlink_find_route(destination, NULL, &route) == 0 && route.type == RTN_LOCAL)
-		return true;
+	if (!is_unicast(destination, &local))
+		return false;
+	if (local)
+		return same_host;
 	/* As the kernel does on the way to RTR, through the interface of our GID. */
-	switch (netlink_match_route(interface, destination,
-		address.ss_family == source.ss_family ? (const struct sockaddr *)&source : NULL,
-		&route)) {
+	switch (netlink_match_route(
+		interface, destination, (const struct sockaddr *)&source, &route)) {
 	case -ENETUNREACH:
 	case -EHOSTUNREACH:
 	case -EACCES:

@@ -23,8 +23,7 @@
 struct path_candidate {
 	struct tcp_gid gid;
 	char device[64];
-	bool link_local;  /* on Ethernet */
-	bool carries_tcp; /* its interface has the local address of the TCP connection */
+	bool link_local; /* on Ethernet */
 };
 
 struct path_candidates {
@@ -53,7 +52,10 @@ int path_candidates_explain(const struct inventory *inventory, const struct path
 int path_candidates_find(const struct path_settings *settings, const struct sockaddr *local,
 	struct path_candidates *candidates, struct failure *failure);
 
-/* True if this host's routes to the address of this GID use the candidate's interface. */
-bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to);
+/*
+ * True if the address of this GID is one of a host, and this host's routes to it use the
+ * candidate's interface. same_host: the other end is a program of this host.
+ */
+bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to, bool same_host);
 
 #endif

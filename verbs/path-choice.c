@@ -15,9 +15,33 @@ static bool is_link_local(const struct tcp_gid *gid)
 	       (gid->gid[1] & 0xc0) == 0x80;
 }
 
+static bool is_ipv4(const struct tcp_gid *gid)
+{
+	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)gid->gid);
+}
+
+static bool is_same_interface(const struct tcp_gid *one, const struct tcp_gid *other)
+{
+	return *one->interface && strcmp(one->interface, other->interface) == 0;
+}
+
+/* What is known about a choice, apart from the lists. */
+struct search {
+	bool same_host;
+	path_test *reaches;
+	unsigned int lookups;
+};
+
+/* Asks the routes, for the first pairs. */
+static bool is_reached(
+	struct search *search, const struct path_candidate *own, const struct tcp_gid *theirs)
+{
+	return search->lookups++ < PATH_LOOKUPS && search->reaches(own, theirs, search->same_host);
+}
+
 /* How well the pair fits: PATH_FINE, or the first reason against it. */
-static enum path_fault fault_of(const struct tcp_gid *theirs, const struct path_candidate *own,
-	bool (*reaches)(const struct path_candidate *from, const struct tcp_gid *to))
+static enum path_fault fault_of(
+	const struct tcp_gid *theirs, const struct path_candidate *own, struct search *search)
 {
 	const struct tcp_gid *ours = &own->gid;
 	bool infiniband = ours->type == TCP_GID_INFINIBAND;
@@ -28,12 +52,32 @@ static enum path_fault fault_of(const struct tcp_gid *theirs, const struct path_
 		return PATH_OTHER_VERSION;
 	if (own->link_local != is_link_local(theirs))
 		return PATH_LINK_LOCAL;
+	if (!infiniband && is_ipv4(ours) != is_ipv4(theirs))
+		return PATH_OTHER_FAMILY;
 	if (infiniband && memcmp(ours->gid, theirs->gid, SUBNET_PREFIX) != 0)
 		return PATH_OTHER_SUBNET;
 	if (((ours->pkey ^ theirs->pkey) & PATH_PKEY_NUMBER) != 0 ||
 		((ours->pkey | theirs->pkey) & PATH_PKEY_FULL) == 0)
 		return PATH_OTHER_PKEY;
-	return infiniband || own->link_local || reaches(own, theirs) ? PATH_FINE : PATH_NO_ROUTE;
+	if (infiniband)
+		return PATH_FINE;
+	if (own->link_local)
+		return search->same_host && !is_same_interface(ours, theirs) ? PATH_NO_ROUTE
+									     : PATH_FINE;
+	return is_reached(search, own, theirs) ? PATH_FINE : PATH_NO_ROUTE;
+}
+
+/*
+ * How likely two link-local GIDs are on one link: certainly if both interfaces carry the TCP
+ * connection; and hosts that are alike name their interfaces alike.
+ */
+static int likelihood(const struct tcp_gid *ours, const struct tcp_gid *theirs)
+{
+	if (ours->carries_tcp && theirs->carries_tcp)
+		return 4;
+	if (is_same_interface(ours, theirs))
+		return 3;
+	return ours->carries_tcp == theirs->carries_tcp ? 2 : 1;
 }
 
 /* Lists our GIDs, this one first. */
@@ -49,30 +93,35 @@ static void list_gids(
 }
 
 void path_choose(const struct tcp_offer *offer, const struct path_candidates *candidates,
-	bool (*reaches)(const struct path_candidate *from, const struct tcp_gid *to),
-	struct tcp_path *path, unsigned int *own)
+	bool same_host, path_test *reaches, struct tcp_path *path, unsigned int *own)
 {
-	unsigned int closest = 0;
-	enum path_fault fault;
+	struct search search = {.same_host = same_host, .reaches = reaches};
+	int best = 0; /* likelihood of the best link-local pair */
 
 	*path = (struct tcp_path){.refusal = PATH_NO_PORT};
+	*own = 0;
 	for (unsigned int i = 0; i < offer->count; i++)
 		for (unsigned int j = 0; j < candidates->count; j++) {
-			fault = fault_of(&offer->gids[i], &candidates->all[j], reaches);
-			if (fault == PATH_FINE) {
-				path->refusal = PATH_FINE;
-				path->chosen = i;
-				list_gids(candidates, j, path);
-				*own = j;
-				return;
-			}
-			if (fault > path->refusal) {
+			const struct path_candidate *candidate = &candidates->all[j];
+			enum path_fault fault = fault_of(&offer->gids[i], candidate, &search);
+			bool fine = fault == PATH_FINE;
+			int likely = fine && candidate->link_local
+					     ? likelihood(&candidate->gid, &offer->gids[i])
+					     : 0;
+
+			if (fine ? !candidate->link_local || likely > best
+				 : path->refusal != PATH_FINE && fault > path->refusal) {
 				path->refusal = fault;
 				path->chosen = i;
-				closest = j;
+				*own = j;
+				best = likely;
+			}
+			if (fine && !candidate->link_local) {
+				list_gids(candidates, j, path);
+				return;
 			}
 		}
-	list_gids(candidates, closest, path);
+	list_gids(candidates, *own, path);
 }
 
 void path_offer(const struct path_candidates *candidates, struct tcp_offer *offer)

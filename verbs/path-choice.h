@@ -1,22 +1,27 @@
 /*
  * Chooses the ports and GIDs of a connection without rdmacm: the first pair that fits of those that
  * each end lists, the best first (verbs/path-candidates.h). A link-local GID never fits one that is
- * not. Any thread.
+ * not, and is used only if no other pair fits: the addresses do not say which link it is on. Any
+ * thread.
  */
 #ifndef VERBS_PATH_CHOICE_H
 #define VERBS_PATH_CHOICE_H
 
 #include "verbs/path-candidates.h"
 
+/* The most pairs that are looked up: a server has other clients, too. */
+#define PATH_LOOKUPS 32
+
+/* As path_reaches(). */
+typedef bool path_test(const struct path_candidate *from, const struct tcp_gid *to, bool same_host);
+
 /*
  * For a server: chooses from the client's offer and its own candidates the first pair that fits.
  * If there is one, path->chosen is the client's, path->gids[0] ours, and *own its place. Otherwise
- * path->refusal says how close the best pair came, and path->gids lists ours. `reaches` is true if
- * packets from the candidate can reach the GID.
+ * path->refusal says how close the best pair came, and path->gids lists ours.
  */
 void path_choose(const struct tcp_offer *offer, const struct path_candidates *candidates,
-	bool (*reaches)(const struct path_candidate *from, const struct tcp_gid *to),
-	struct tcp_path *path, unsigned int *own);
+	bool same_host, path_test *reaches, struct tcp_path *path, unsigned int *own);
 
 /* Encodes the candidates as an offer. */
 void path_offer(const struct path_candidates *candidates, struct tcp_offer *offer);

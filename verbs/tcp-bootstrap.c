@@ -4,12 +4,14 @@
  * more than one at a time violates the protocol.
  */
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include "base/address.h"
 #include "base/explain.h"
 #include "host/device-address.h"
+#include "host/netlink.h"
 #include "protocol/hello.h"
 #include "verbs/bootstrap.h"
 #include "verbs/opened-devices.h"
@@ -364,17 +367,32 @@ static void drop_half_open(struct tcp_channel *channel, unsigned int most)
 	}
 }
 
-/* Without a descriptor, the listener would be readable all the time: it waits for a tick. */
+/*
+ * Without a descriptor, the listener would be readable all the time: it waits for a tick, unless
+ * another connection can make room.
+ */
 static void pause_listener(struct tcp_id *listener)
 {
 	struct tcp_channel *channel = listener->channel;
 
-	if (channel->half_open_count > 0)
+	if (channel->half_open_count > 0) {
 		drop_half_open(channel, channel->half_open_count - 1);
+		return;
+	}
 	output_detail(listener->output, "cannot accept a TCP connection: %s", strerror(errno));
 	watch(listener, 0);
 	channel->paused = listener;
 	set_timer(channel);
+}
+
+/* Connections without a request leave most descriptors to others. */
+static unsigned int most_half_open(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 >= TCP_HALF_OPEN)
+		return TCP_HALF_OPEN;
+	return limit.rlim_cur < 8 ? 1 : (unsigned int)(limit.rlim_cur / 4);
 }
 
 static void tick(struct tcp_channel *channel)
@@ -384,7 +402,7 @@ static void tick(struct tcp_channel *channel)
 
 	if (read(channel->timer, &ticks, sizeof(ticks)) < 0)
 		return;
-	drop_half_open(channel, TCP_HALF_OPEN);
+	drop_half_open(channel, most_half_open());
 	channel->paused = NULL;
 	if (paused)
 		watch(paused, EPOLLIN);
@@ -403,7 +421,7 @@ static void take_connection(struct tcp_id *listener)
 			pause_listener(listener);
 		return;
 	}
-	drop_half_open(channel, TCP_HALF_OPEN - 1);
+	drop_half_open(channel, most_half_open() - 1);
 	set_options(fd);
 	tcp = make_id(channel, fd, listener->settings, listener->output, TCP_AWAITS_OFFER);
 	if (!tcp)
@@ -462,22 +480,38 @@ static void show_path(const struct tcp_id *tcp, const struct tcp_path *path)
 		tcp->output, "%s: path from %s of %s to %s", peer, here, tcp->own.device, there);
 }
 
+static bool is_same_host(const struct tcp_id *tcp)
+{
+	struct netlink_route route;
+
+	return netlink_find_route(&tcp->id.route.addr.dst_addr, NULL, &route) == 0 &&
+	       route.type == RTN_LOCAL;
+}
+
+/* Who has not proved to know the secret learns one GID, of the network that the offer names. */
+static void be_discreet(struct tcp_path *path)
+{
+	path->count = path->count > 0 ? 1 : 0;
+	memset(path->gids[0].interface, 0, sizeof(path->gids[0].interface));
+}
+
 /* Chooses the path for an offer and tells the client. Returns 0 or -1. */
 static int answer_offer(struct tcp_id *tcp)
 {
 	const struct path_candidates *ours;
 	struct tcp_offer theirs;
-	struct tcp_path path;
+	struct tcp_path path = {.refusal = PATH_OTHER_RELEASE};
 	unsigned int chosen = 0;
+	int error = tcp_offer_decode(&theirs, tcp->bytes);
 
-	if (tcp_offer_decode(&theirs, tcp->bytes) || has_gone(tcp))
+	if (has_gone(tcp) || (error && error != -EPROTONOSUPPORT))
 		return -1;
 	ours = find_candidates(tcp);
-	path_choose(&theirs, ours, path_reaches, &path, &chosen);
+	if (!error)
+		path_choose(&theirs, ours, is_same_host(tcp), path_reaches, &path, &chosen);
 	path.rdmacm = tcp->settings->rdmacm;
-	/* Who does not prove to know the secret learns nothing of other networks. */
-	if (tcp->settings->discreet && path.count > 1)
-		path.count = 1;
+	if (tcp->settings->discreet)
+		be_discreet(&path);
 	if (path.refusal == PATH_FINE) {
 		tcp->own = ours->all[chosen];
 		tcp->peer = theirs.gids[path.chosen];
@@ -532,11 +566,12 @@ static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *paramet
 /* The thread is done: tells the client. */
 static int take_moved(struct tcp_id *tcp, struct event_copy *copy)
 {
-	const struct hello refusal = {.version = HELLO_VERSION, .refusal = REFUSAL_PATH};
+	struct hello refusal = {.version = HELLO_VERSION, .refusal = REFUSAL_PATH};
 	uint8_t hello[HELLO_SIZE];
 
 	tcp_join_mover(tcp);
 	if (tcp->moving_error) {
+		refusal.size = (uint64_t)tcp->moving_error;
 		hello_encode(&refusal, hello);
 		send_frame(tcp, tcp_reject_encode(hello, sizeof(hello), tcp->frame));
 		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, -tcp->moving_error, copy);

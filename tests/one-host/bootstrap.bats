@@ -63,6 +63,15 @@ second_port() {
 	has "$OUT" "^other way   skipped not by rdmacm: the RDMA device's network interface has no suitable address$"
 	expect 3 client write --device second "$ADDRESS" "$PORT"
 	stop_server
+	# The server takes the port on the same link, although another one carries the TCP connection.
+	tcp_server any
+	expect 0 tcp_client write --device second "$ADDRESS" "$PORT"
+	has "$OUT" '^verified both ways by WRITE in .*: second/1 here, second/1 at '
+	stop_server
+	tcp_server --device "$VM_DEVICE" any
+	expect 3 tcp_client write --device second "$ADDRESS" "$PORT"
+	has "$ERR" "the server's routes to this host's GID do not use its RDMA port (here fe80:.*, there fe80:"
+	stop_server
 }
 
 # mistake CAUSE EVIDENCE OPTION...: the client's message.
@@ -95,8 +104,19 @@ mistake() {
 	ip address delete 10.99.0.1/24 dev "$VM_INTERFACE"
 	wait_until gid_is_gone 10.99.0.1
 	mistake 'this entry of the GID table is empty' "entry $index of " --gid-index "$index"
-	# A link-local GID at one end only.
 	stop_server
+	# IPv4 at one end, IPv6 at the other; one that has both takes what fits.
+	index=$(gid_index fd77:)
+	tcp_server --verbose any
+	expect 0 tcp_client write --gid-index "$index" "$ADDRESS" "$PORT"
+	has "$ERRORS" ": path from fd77:.* to fd77:"
+	stop_server
+	tcp_server --gid-index "$index" any
+	expect 0 tcp_client write "$ADDRESS" "$PORT"
+	mistake 'one end has only a GID of IPv4, the other only one of IPv6' "here $ADDRESS .*, there fd77:" \
+		--gid-index "$(gid_index "$ADDRESS")"
+	stop_server
+	# A link-local GID at one end only.
 	index=$(gid_index fe80:)
 	tcp_server --gid-index "$(gid_index "$ADDRESS")" any
 	mistake 'one end has only a link-local GID' "here fe80:.*, there $ADDRESS (RoCE v2, index" --gid-index "$index"
@@ -165,6 +185,25 @@ gid_is_gone() { ! gid_index "$1"; }
 	kill "$program" "${CLIENTS[-1]}"
 }
 
+# Frames of docs/protocol.md: an offer of version 2 without GIDs; the refusal of a path for reason 999.
+@test "another release is recognized by TCP" {
+	local fd
+	tcp_server any
+	exec {fd}<>"/dev/tcp/127.0.0.1/$PORT"
+	printf '\1\0\14\0RDMApair\2\0\0\0' >&"$fd"
+	[ "$(head -c 6 <&"$fd" | od -An -tx1)" = ' 02 00 08 00 09 00' ]
+	exec {fd}>&-
+	stop_server
+	perl -MIO::Socket -e '$| = 1; $listener = IO::Socket::INET->new(Listen => 1);
+		print $listener->sockport, "\n"; $client = $listener->accept; $client->recv($offer, 1000);
+		print $client pack("v6", 2, 8, 999, 0, 0, 0); sleep' >"$DIR/later" &
+	CLIENTS+=($!)
+	wait_line "$DIR/later" .
+	expect 3 tcp_client write "$ADDRESS" "$(cat "$DIR/later")"
+	has "$ERR" 'the other end is of a release with which this one cannot connect by TCP '
+	kill "${CLIENTS[-1]}"
+}
+
 @test "diagnose tries both ways, and says which one works" {
 	start_server --bootstrap both any
 	expect 0 client diagnose "$ADDRESS" "$PORT"
@@ -173,8 +212,9 @@ gid_is_gone() { ! gid_index "$1"; }
 	has "$OUT" "^ *GID here: port 1, index [0-9]*: $ADDRESS, RoCE v2, $VM_INTERFACE; used by rdmacm and TCP$"
 	has "$OUT" "^ *GID there: port 1, index [0-9]*: $ADDRESS, RoCE v2, $VM_INTERFACE; used by rdmacm and TCP$"
 	has "$OUT" "^ *GID there: port 1, index [0-9]*: fe80:[0-9a-f:]*, RoCE v2, $VM_INTERFACE$"
-	expect 0 tcp_client diagnose "$ADDRESS" "$PORT"
+	expect 0 tcp_client diagnose --verbose "$ADDRESS" "$PORT"
 	has "$OUT" '^other way   ok      by rdmacm, too: '
+	has "$OUT" "^ *GID there: port 1, index [0-9]*: $ADDRESS, RoCE v2, $VM_INTERFACE; used by rdmacm and TCP$"
 	stop_server
 	tcp_server any
 	expect 3 client diagnose "$ADDRESS" "$PORT"

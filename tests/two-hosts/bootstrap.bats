@@ -49,7 +49,7 @@ tcp_client() { client "$1" --bootstrap tcp "${@:2}"; }
 	sysctl -qw "net.ipv4.conf.$VM_INTERFACE.arp_ignore=8"
 	on_host1 "ip neighbour replace $VM_ADDRESS lladdr $(cat "/sys/class/net/$VM_INTERFACE/address") dev $VM_INTERFACE nud permanent"
 	expect 3 tcp_client write --gid-index "$(gid_index 10.77.0.200)" "$HOST1" "$PORT"
-	has "$ERR" "the server's queue pair cannot be connected to this host's GID"
+	has "$ERR" "the server's queue pair cannot be connected to this host's GID (its kernel says: Connection timed out); "
 	wait_line "$FAR/server.err" "the hardware address of the peer's GID cannot be found (.*, to RTR: from $HOST1 (RoCE v2, index [0-9]*), LID 0, to 10.77.0.200 "
 	on_host1 "ip neighbour delete $VM_ADDRESS dev $VM_INTERFACE"
 }
