@@ -198,6 +198,14 @@ int perf_test_fixture_run_alone(struct perf_test_end *end, const struct test_par
 	return end->status;
 }
 
+int perf_test_fixture_run_to_end(struct perf_test_end *end,
+	const struct test_parameters *parameters, struct histogram *latency)
+{
+	test_run_begin(&end->test, parameters, TIMEOUT_MS);
+	end->status = run(end, latency);
+	return end->status;
+}
+
 static void stop_end(struct perf_test_end *end)
 {
 	close(end->control.stop_fd);

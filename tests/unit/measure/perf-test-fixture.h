@@ -62,6 +62,10 @@ int perf_test_fixture_run(struct perf_test_fixture *fixture,
 int perf_test_fixture_run_alone(struct perf_test_end *end, const struct test_parameters *parameters,
 	struct histogram *latency);
 
+/* Does the same for a test that something else than the idle timeout ends, soon. */
+int perf_test_fixture_run_to_end(struct perf_test_end *end,
+	const struct test_parameters *parameters, struct histogram *latency);
+
 /* The number of RDMA operations posted, and of inline work requests of any opcode. */
 unsigned int perf_test_fixture_operations(void);
 unsigned int perf_test_fixture_inline(void);

@@ -295,7 +295,7 @@ static void assert_impossible(const struct test_parameters *parameters, bool at_
 	other = at_server ? &fixture.client.test : &fixture.server.test;
 	histogram_init(&latency);
 	assert_int_equal(perf_test_notify(other, &other->queue_pairs[queue_pair], notice), 0);
-	assert_int_equal(perf_test_fixture_run_alone(end, parameters, &latency), -1);
+	assert_int_equal(perf_test_fixture_run_to_end(end, parameters, &latency), -1);
 	assert_failure(end, FAILURE_PROTOCOL);
 	perf_test_fixture_stop(&fixture);
 }
@@ -381,7 +381,7 @@ static void a_signal_ends_a_run(void **state)
 		histogram_init(&latency);
 		eventfd_write(fixture.client.control.stop_fd, 1);
 		assert_int_equal(
-			perf_test_fixture_run_alone(&fixture.client, &parameters, &latency), -1);
+			perf_test_fixture_run_to_end(&fixture.client, &parameters, &latency), -1);
 		assert_failure(&fixture.client, FAILURE_INTERRUPTED);
 		perf_test_fixture_stop(&fixture);
 	}
