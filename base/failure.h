@@ -141,6 +141,7 @@ enum path_fault {
 	PATH_TCP_ONLY,   /* the server does not accept connections by rdmacm */
 	PATH_NO_TCP,     /* nothing accepts TCP connections on the port */
 	PATH_SILENT,     /* TCP does not connect */
+	PATH_NO_SOURCE,  /* the address of --source is not one of this host */
 	PATH_STRANGER,   /* something else listens there */
 	PATH_NO_ANSWER,  /* it accepts the TCP connection, and does not answer the offer */
 	PATH_UNRESOLVED, /* a transition failed: no answer for the peer's hardware address */

@@ -54,6 +54,11 @@ static void refusal(struct failure *failure, const struct hello *theirs)
 		"RDMA_CM_EVENT_REJECTED", "%s", cause);
 }
 
+static bool is_by_tcp(const struct rdma_cm_id *id)
+{
+	return id && bootstrap_of(id)->channel_kind == CHANNEL_TCP;
+}
+
 void failure_from_event(
 	struct failure *failure, const struct rdma_cm_event *event, enum phase phase)
 {
@@ -72,6 +77,9 @@ void failure_from_event(
 		failure_set(failure, FAILURE_REJECTED, phase, event->status, name, "");
 	else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		failure_set(failure, FAILURE_REMOVED, phase, 0, name, "");
+	else if (event->status == 0 && is_by_tcp(event->id))
+		failure_set(
+			failure, FAILURE_GONE, phase, 0, "recv", "the TCP connection was closed");
 	else if (event->status == 0)
 		failure_set(failure, FAILURE_GONE, phase, 0, name, "rdmacm reports %s", name);
 	else

@@ -609,6 +609,7 @@ static int take_ready(struct tcp_id *tcp, struct event_copy *copy)
 bool tcp_explain(struct failure *failure, int error)
 {
 	const enum path_fault fault = error == ECONNREFUSED                         ? PATH_NO_TCP
+				      : error == EADDRNOTAVAIL                      ? PATH_NO_SOURCE
 				      : error == ECONNRESET                         ? PATH_NO_ANSWER
 				      : error == ETIMEDOUT || error == EHOSTUNREACH ? PATH_SILENT
 										    : PATH_FINE;

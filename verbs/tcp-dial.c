@@ -25,10 +25,15 @@ static int not_answered(struct dial *dial)
 static int resolve_path(struct dial *dial, const struct sockaddr *source, int milliseconds)
 {
 	struct event_copy copy;
-	int error = tcp_start(
-		dial->channel->tcp, dial->address, source, dial->path, dial->output, &dial->id);
+	const enum address_fault fault = server_addresses_fault(dial->address);
+	int error;
 
 	(void)milliseconds;
+	if (fault != ADDRESS_FINE)
+		return failure_set(
+			&dial->failure, FAILURE_ADDRESS, PHASE_ADDRESS, (int)fault, "connect", "");
+	error = tcp_start(
+		dial->channel->tcp, dial->address, source, dial->path, dial->output, &dial->id);
 	if (error && tcp_explain(&dial->failure, -error))
 		return -1;
 	if (error)

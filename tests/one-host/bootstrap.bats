@@ -90,6 +90,9 @@ mistake() {
 	mistake 'this entry of the partition table is empty' "$VM_DEVICE port 1: index 7 of " --pkey-index 7
 	expect 3 tcp_client write --device nowhere "$ADDRESS" "$PORT"
 	has "$ERR" 'no such RDMA device (--device nowhere'
+	mistake 'this host does not have the source address' 'Cannot assign requested address' --source 10.1.1.1
+	expect 3 tcp_client write 224.0.0.1 "$PORT"
+	has "$ERR" 'this is a multicast address'
 	stop_server
 	# A server with such a mistake does not start.
 	expect 3 "$PAIR_BIN/rdma-server" --bootstrap tcp --port 0 --gid-index 200 any

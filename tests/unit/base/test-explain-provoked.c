@@ -156,6 +156,8 @@ static const struct {
 		"nothing accepts TCP connections on this port"},
 	{FAILURE_PATH, PHASE_ANY, PATH_SILENT, OF_TWO,
 		"no TCP connection to this port is possible"},
+	{FAILURE_PATH, PHASE_ANY, PATH_NO_SOURCE, OF_GIDS,
+		"this host does not have the source address"},
 	{FAILURE_PATH, PHASE_ANY, PATH_STRANGER,
 		"a port in use is named for the way that cannot have it",
 		"is not an rdma-server with --bootstrap tcp"},
