@@ -21,19 +21,20 @@ static struct served_device *find(
 static int hold(struct served_device *served, struct cm_channel *channel, struct rdma_cm_id *id,
 	struct failure *failure)
 {
-	if (bootstrap_of(id)->hold(id, channel, &served->bound_id) == 0)
+	if (bootstrap_of(id)->hold(id, channel, &served->bound_id) == 0) {
+		served->bootstrap = bootstrap_of(id);
 		return 0;
+	}
 	return failure_set(failure, FAILURE_ERRNO, PHASE_QUEUE_PAIR, errno, "rdma_bind_addr",
 		"cannot bind to %s: %s", ibv_get_device_name(id->verbs->device), strerror(errno));
 }
 
-/* librdmacm closes a removed device with the last id. */
 static void release(struct served_device *served)
 {
 	device_stop(served->device);
 	device_events_unwatch(served->verbs);
-	if (served->bound_id)
-		bootstrap_of(served->bound_id)->destroy(served->bound_id);
+	if (served->bootstrap)
+		served->bootstrap->release(served->verbs, served->bound_id);
 	free(served);
 }
 
@@ -69,12 +70,12 @@ struct served_device *devices_of(const struct served_devices *devices, const str
 	return NULL;
 }
 
-struct served_device *devices_removed(const struct served_devices *devices)
+struct served_device *devices_unused(const struct served_devices *devices)
 {
 	struct served_device *served;
 
 	SLIST_FOREACH (served, devices, next)
-		if (served->removed && served->clients == 0)
+		if ((served->removed || !served->bound_id) && served->clients == 0)
 			return served;
 	return NULL;
 }

@@ -589,9 +589,11 @@ void service_deadlines(struct service *service)
 		abandon_client(service, client, &disconnect);
 		free_if_over(service, client);
 	}
-	served = devices_removed(&service->devices);
-	if (served)
+	served = devices_unused(&service->devices);
+	if (served && served->removed)
 		complete_removal(service, served);
+	else if (served)
+		devices_free(&service->devices, served);
 	client_log_print_counts(&service->log, deadline_now());
 }
 
@@ -599,7 +601,7 @@ int service_next_deadline(struct service *service)
 {
 	static const enum client_state states[] = {
 		CLIENT_OPENING, CLIENT_CONNECTING, CLIENT_EVICTED, CLIENT_CLOSING};
-	int next = devices_removed(&service->devices) && !service->stuck ? REMOVAL_CHECK_MS : -1;
+	int next = devices_unused(&service->devices) && !service->stuck ? REMOVAL_CHECK_MS : -1;
 	int log = client_log_next(&service->log, deadline_now());
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {

@@ -28,6 +28,7 @@ static int hold(struct rdma_cm_id *id, struct cm_channel *channel, struct rdma_c
 	struct sockaddr_storage address = {0};
 	const struct sockaddr *local = rdma_get_local_addr(id);
 	const char *device = ibv_get_device_name(id->verbs->device);
+	int error;
 
 	if (rdma_create_id(channel->rdmacm, held, NULL, RDMA_PS_TCP))
 		return -1;
@@ -35,9 +36,20 @@ static int hold(struct rdma_cm_id *id, struct cm_channel *channel, struct rdma_c
 	address_set_port(&address, 0);
 	if (rdma_bind_addr(*held, (struct sockaddr *)&address) == 0)
 		return 0;
-	if (device_address_find("", device, AF_UNSPEC, &address) != HOST_READY)
-		return -1;
-	return rdma_bind_addr(*held, (struct sockaddr *)&address);
+	if (device_address_find("", device, AF_UNSPEC, &address) == HOST_READY &&
+		rdma_bind_addr(*held, (struct sockaddr *)&address) == 0)
+		return 0;
+	error = errno;
+	rdma_destroy_id(*held);
+	errno = error;
+	return -1;
+}
+
+/* librdmacm closes a device with its last id, or keeps it open. */
+static void release(struct ibv_context *verbs, struct rdma_cm_id *held)
+{
+	(void)verbs;
+	rdma_destroy_id(held);
 }
 
 static int migrate(struct rdma_cm_id *id, struct cm_channel *channel)
@@ -72,6 +84,7 @@ const struct bootstrap bootstrap_rdmacm = {
 	.attributes = rdma_init_qp_attr,
 	.disconnect = rdma_disconnect,
 	.hold = hold,
+	.release = release,
 	.migrate = migrate,
 	.destroy = destroy,
 	.gids = no_gids,

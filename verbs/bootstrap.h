@@ -72,10 +72,12 @@ struct bootstrap {
 	int (*disconnect)(struct rdma_cm_id *id);
 
 	/*
-	 * Keeps the device of the id open, and has its removal reported on this channel, until
-	 * *held is destroyed. *held is NULL if the device stays open until the process exits.
+	 * Keeps the device of the id open, and has its removal reported on this channel to *held,
+	 * until release() is called with both. *held is NULL if the removal cannot be reported: the
+	 * kernel may then have to wait for release().
 	 */
 	int (*hold)(struct rdma_cm_id *id, struct cm_channel *channel, struct rdma_cm_id **held);
+	void (*release)(struct ibv_context *verbs, struct rdma_cm_id *held);
 
 	/* Moves a connection's events to another channel. rdma_migrate_id(3). */
 	int (*migrate)(struct rdma_cm_id *id, struct cm_channel *channel);

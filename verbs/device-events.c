@@ -302,6 +302,9 @@ void device_events_unwatch(const struct ibv_context *verbs)
 	pthread_mutex_lock(&state.reading);
 	stop_watching(verbs);
 	pthread_mutex_unlock(&state.reading);
+	/* poll(2) keeps the file open, and thereby the kernel from removing a software device. */
+	if (state.changed >= 0)
+		eventfd_write(state.changed, 1);
 }
 
 void device_events_forget(const struct ibv_qp *qp)

@@ -46,7 +46,9 @@
 
 struct tcp_channel {
 	int epoll;
-	int timer; /* runs while a connection has no request, or a listener waits for a descriptor */
+	int timer; /* of ticks, while anything needs them */
+	bool ticks;
+	bool opens;                        /* a listener's: devices may be open */
 	struct tcp_id *paused;             /* that listener, NULL: none */
 	struct path_candidates candidates; /* for connections to this local address */
 	struct sockaddr_storage candidates_local;
@@ -87,13 +89,19 @@ int tcp_channel_create(struct tcp_channel **result)
 	return error;
 }
 
-/* Starts or stops the ticks. */
+/*
+ * Starts or stops the ticks, for connections without a request, a listener that waits for a
+ * descriptor, and open devices.
+ */
 static void set_timer(struct tcp_channel *channel)
 {
-	const bool runs = channel->half_open_count > 0 || channel->paused;
+	const bool runs = channel->half_open_count > 0 || channel->paused || channel->opens;
 	const struct itimerspec ticks = {
 		.it_value.tv_sec = runs ? TICK : 0, .it_interval.tv_sec = runs ? TICK : 0};
 
+	if (runs == channel->ticks)
+		return;
+	channel->ticks = runs;
 	timerfd_settime(channel->timer, 0, &ticks, NULL);
 }
 
@@ -138,6 +146,9 @@ static void destroy(struct rdma_cm_id *id)
 	if (tcp->channel->paused == tcp)
 		tcp->channel->paused = NULL;
 	tcp_join_mover(tcp);
+	/* The device of a client stays open, as what it has made there may outlive the connection. */
+	if (tcp->id.verbs && !tcp->client)
+		opened_device_release(tcp->id.verbs);
 	free(tcp->client);
 	close(tcp->fd); /* which ends the epoll instance's interest */
 	free(tcp);
@@ -235,6 +246,8 @@ int tcp_listen(struct tcp_channel *channel, const struct sockaddr *address,
 		destroy(&tcp->id);
 		return error;
 	}
+	channel->opens = true; /* whoever looked for a path before */
+	set_timer(channel);
 	*listener = &tcp->id;
 	return 0;
 }
@@ -343,7 +356,7 @@ static int use_path(struct tcp_id *tcp)
 {
 	struct rdma_ib_addr *gids = &tcp->id.route.addr.addr.ibaddr;
 
-	tcp->id.verbs = opened_device(tcp->own.device);
+	tcp->id.verbs = opened_device_use(tcp->own.device);
 	tcp->id.port_num = tcp->own.gid.port;
 	memcpy(gids->sgid.raw, tcp->own.gid.gid, sizeof(gids->sgid.raw));
 	memcpy(gids->dgid.raw, tcp->peer.gid, sizeof(gids->dgid.raw));
@@ -406,6 +419,7 @@ static void tick(struct tcp_channel *channel)
 	channel->paused = NULL;
 	if (paused)
 		watch(paused, EPOLLIN);
+	channel->opens = channel->opens && opened_devices_close_unused();
 	set_timer(channel);
 }
 
@@ -450,6 +464,8 @@ static const struct path_candidates *find_candidates(struct tcp_id *tcp)
 			output_detail(
 				tcp->output, "no path for TCP connections: %s", failure.evidence);
 		}
+		channel->opens = true;
+		set_timer(channel);
 		memcpy(&channel->candidates_local, local, address_length(local));
 		channel->candidates_until = deadline_in(CANDIDATES_MS);
 	}
@@ -809,14 +825,15 @@ static int disconnect(struct rdma_cm_id *id)
 }
 
 /*
- * Opened devices stay open. Their removal is reported to an id of rdmacm, if the channel takes its
- * events and the device has an address.
+ * A removal is reported to an id of rdmacm, if the channel takes its events and the device has an
+ * address.
  */
 static int hold(struct rdma_cm_id *id, struct cm_channel *channel, struct rdma_cm_id **held)
 {
 	struct sockaddr_storage address;
 	const char *device = ibv_get_device_name(id->verbs->device);
 
+	opened_device_keep(id->verbs);
 	*held = NULL;
 	if (!channel->rdmacm ||
 		device_address_find("", device, AF_UNSPEC, &address) != HOST_READY ||
@@ -827,6 +844,13 @@ static int hold(struct rdma_cm_id *id, struct cm_channel *channel, struct rdma_c
 		*held = NULL;
 	}
 	return 0;
+}
+
+static void release(struct ibv_context *verbs, struct rdma_cm_id *held)
+{
+	if (held)
+		rdma_destroy_id(held);
+	opened_device_release(verbs);
 }
 
 static int migrate(struct rdma_cm_id *id, struct cm_channel *channel)
@@ -867,6 +891,7 @@ const struct bootstrap bootstrap_tcp = {
 	.attributes = tcp_attributes,
 	.disconnect = disconnect,
 	.hold = hold,
+	.release = release,
 	.migrate = migrate,
 	.destroy = destroy,
 	.gids = gids_of,

@@ -38,7 +38,7 @@ static int resolve_path(struct dial *dial, const struct sockaddr *source, int mi
 		return -1;
 	if (error)
 		return dial_failed(dial, PHASE_ADDRESS, "connect", -error);
-	opened_devices_look(); /* while the server answers */
+	opened_devices_look(dial->path->device); /* while the server answers */
 	if (dial_await(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &copy))
 		return -1;
 	dial_show_step(dial, "TCP connected.");

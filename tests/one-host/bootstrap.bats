@@ -74,6 +74,22 @@ second_port() {
 	stop_server
 }
 
+@test "a device can be removed under a server that only TCP clients have used" {
+	local _
+	second_port
+	tcp_server any
+	timeout 20 rdma link delete second
+	for _ in 1 2; do
+		rdma link add second type rxe netdev nearby
+		wait_until grep -q '[1-9a-f]' /sys/class/infiniband/second/ports/1/gids/0
+		wait_until tcp_client write --device second "$ADDRESS" "$PORT"
+		timeout 20 rdma link delete second
+	done
+	expect 0 tcp_client write "$ADDRESS" "$PORT"
+	rdma link add second type rxe netdev nearby # for teardown
+	stop_server
+}
+
 # mistake CAUSE EVIDENCE OPTION...: the client's message.
 mistake() {
 	expect 3 tcp_client write "${@:3}" "$ADDRESS" "$PORT"

@@ -48,10 +48,30 @@ bool path_reaches(const struct path_candidate *from, const struct tcp_gid *to, b
 	return true;
 }
 
-struct ibv_context *opened_device(const char *name)
+static int uses; /* of the device */
+
+struct ibv_context *opened_device_use(const char *name)
 {
 	assert_string_equal(name, "fake0");
+	uses++;
 	return &context;
+}
+
+void opened_device_keep(const struct ibv_context *kept)
+{
+	assert_ptr_equal(kept, &context);
+	uses++;
+}
+
+void opened_device_release(const struct ibv_context *released)
+{
+	assert_ptr_equal(released, &context);
+	uses--;
+}
+
+bool opened_devices_close_unused(void)
+{
+	return uses > 0;
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attributes)
