@@ -88,6 +88,7 @@ enum address_fault {
 	ADDRESS_NEEDS_SOURCE,  /* only packets from certain source addresses have a route to it */
 	ADDRESS_IN_VRF,        /* the route to it is in a VRF, in which the program does not run */
 	ADDRESS_NOWHERE,       /* its route uses an interface that leads to no other host */
+	ADDRESS_NOT_OF_DEVICE, /* a local address of no RDMA device */
 };
 
 /* Why a server refuses a connection. The numbers are part of the protocol and never change. */

@@ -9,7 +9,6 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 		{
 			.program = PROGRAM_SERVER,
 			.words = "[write|read|send|any]",
-			.also = "status [PORT]",
 			.about =
 				"Serve clients until SIGINT or SIGTERM: exchange messages, files or pipes, all\n"
 				"verified, and answer diagnoses and measurements. By default, all modes.\n",

@@ -101,6 +101,11 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 	fprintf(stream, "Usage: %s %s [OPTION...]\n", program, command->words);
 	if (command->also)
 		fprintf(stream, "       %s %s [OPTION...]\n", program, command->also);
+	/* The help of the server itself is the only place that lists its commands. */
+	for (unsigned int id = 0; !command->names && id < CLI_COMMANDS; id++)
+		if (cli_commands[id].program == command->program && cli_commands[id].names)
+			fprintf(stream, "       %s %s [OPTION...]\n", program,
+				cli_commands[id].words);
 	fprintf(stream, "%s\n", command->about);
 	print_options(stream, command);
 	if (accepts_path(command))
@@ -143,7 +148,9 @@ void help_print_named_options(FILE *stream, const char *text)
 	char option[LEFT_MAX];
 
 	for (unsigned int i = 0; i < option_row_count; i++) {
-		if (!is_named(&option_rows[i], text))
+		/* One of the rows of an option suffices. */
+		if (!is_named(&option_rows[i], text) ||
+			(i > 0 && strcmp(option_rows[i - 1].name, option_rows[i].name) == 0))
 			continue;
 		option_text(&option_rows[i], option);
 		fprintf(stream, "  %s  %s\n", option, option_rows[i].help);

@@ -3,6 +3,9 @@
  * and how its value is read. The parser (cli/parse.c) and the help (cli/help.c) mention no specific
  * options. The table is constant; its functions run on the main thread.
  *
+ * Commands that describe an option in different words, or read its value differently, have rows of
+ * their own for it, next to each other.
+ *
  * To add an option:
  *   - add a field to struct options (cli/options.h), its default and its conflicts to cli/parse.c;
  *   - add a row to cli/option-table.c;

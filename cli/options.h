@@ -140,6 +140,7 @@ enum options_bootstrap {
 struct options_multicast {
 	uint64_t count; /* datagrams */
 	uint32_t rate;  /* datagrams per second */
+	uint32_t size;  /* bytes of a datagram with its header; 0: the MTU */
 };
 
 struct options {

@@ -17,7 +17,6 @@
 #include "cli/parse.h"
 #include "cli/places.h"
 #include "protocol/command.h"
-#include "protocol/datagram.h"
 #include "protocol/test-parameters.h"
 
 /* Option defaults, repeated in --help and the manual pages. */
@@ -65,17 +64,38 @@ static unsigned int commands_of(enum program program)
 }
 
 /*
- * Builds getopt's tables from the program's rows. '-' makes getopt return words, wherever they are,
- * as options with code 1; ':' makes it report a missing value.
+ * True if this row describes its option for the command, or for the whole program if the command is
+ * NULL or does not accept the option: then the first of its rows does.
  */
-static void getopt_tables(enum program program, struct option table[], char letters[])
+static bool is_chosen(
+	enum program program, const struct cli_command *command, const struct option_row *row)
+{
+	const unsigned int bit = command ? 1U << command_id(command) : 0;
+	const struct option_row *chosen = NULL;
+
+	for (unsigned int i = 0; i < option_row_count; i++) {
+		const struct option_row *other = &option_rows[i];
+
+		if (strcmp(other->name, row->name) == 0 && other->commands & commands_of(program) &&
+			(!chosen || (other->commands & bit && !(chosen->commands & bit))))
+			chosen = other;
+	}
+	return chosen == row;
+}
+
+/*
+ * Builds getopt's tables from the program's rows for the command. '-' makes getopt return words,
+ * wherever they are, as options with code 1; ':' makes it report a missing value.
+ */
+static void getopt_tables(enum program program, const struct cli_command *command,
+	struct option table[], char letters[])
 {
 	*letters++ = '-';
 	*letters++ = ':';
 	for (unsigned int i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		if (!(row->commands & commands_of(program)))
+		if (!is_chosen(program, command, row))
 			continue;
 		*table++ = (struct option){
 			row->name,
@@ -189,6 +209,22 @@ static enum options_result refuse(struct options *options, struct line *line, in
 	return options_wrong(options, "unknown option '-%c'", optopt);
 }
 
+/* Returns the command of the first word, which may follow options; NULL: there is none. */
+static const struct cli_command *find_first(enum program program, int argc, char *argv[])
+{
+	struct option table[OPTION_ROWS_MAX + 1];
+	char letters[2 * OPTION_ROWS_MAX + 3];
+	int option;
+
+	getopt_tables(program, NULL, table, letters);
+	opterr = 0;
+	optind = 0;
+	while ((option = getopt_long(argc, argv, letters, table, NULL)) != -1)
+		if (option == WORD)
+			return command_find(program, optarg);
+	return command_find(program, optind < argc ? argv[optind] : NULL);
+}
+
 /* Reads all options and words. The first error, --help or --version determines the result. */
 static enum options_result take_line(
 	struct options *options, struct line *line, int argc, char *argv[])
@@ -199,7 +235,7 @@ static enum options_result take_line(
 	unsigned int row = 0;
 	int option;
 
-	getopt_tables(line->program, table, letters);
+	getopt_tables(line->program, find_first(line->program, argc, argv), table, letters);
 	opterr = 0;
 	optind = 0;
 	while ((option = getopt_long(argc, argv, letters, table, NULL)) != -1) {
@@ -234,11 +270,14 @@ static enum options_result take_line(
 	return result;
 }
 
-/* Appends a choice, truncated to fit. */
+/* Appends a choice, truncated to fit, unless it is the last one already. */
 static void add_choice(char choices[CHOICES_SIZE], const char *choice)
 {
+	const char *last = strrchr(choices, '|') ? strrchr(choices, '|') + 1 : choices;
 	size_t used = strlen(choices);
 
+	if (strcmp(last, choice) == 0)
+		return;
 	snprintf(choices + used, CHOICES_SIZE - used, "%s%s", used ? "|" : "", choice);
 }
 
@@ -574,6 +613,15 @@ static enum options_result take_words(struct options *options, const struct line
 		command->host + 1 < line->word_count ? line->words[command->host + 1] : NULL);
 }
 
+/* True if the command accepts the option, by any of its rows. */
+static bool accepts(enum cli_command_id id, const char *name)
+{
+	for (unsigned int i = 0; i < option_row_count; i++)
+		if (strcmp(option_rows[i].name, name) == 0 && option_rows[i].commands >> id & 1)
+			return true;
+	return false;
+}
+
 /* Reports an option that the command does not accept, and lists the commands that do. */
 static enum options_result report_foreign(
 	struct options *options, const char *command, const struct option_row *row)
@@ -581,7 +629,7 @@ static enum options_result report_foreign(
 	char choices[CHOICES_SIZE] = "", list[CHOICES_SIZE];
 
 	for (unsigned int id = 0; id < CLI_COMMANDS; id++)
-		if (row->commands >> id & 1 && cli_commands[id].names &&
+		if (accepts(id, row->name) && cli_commands[id].names &&
 			cli_commands[id].program == cli_commands[options->command].program)
 			add_choice(choices, cli_commands[id].names);
 	if (!*choices)
@@ -863,8 +911,8 @@ static enum options_result check_copy(struct options *options)
 static bool is_given(const struct line *line, const char *name)
 {
 	for (unsigned int i = 0; i < option_row_count; i++)
-		if (strcmp(option_rows[i].name, name) == 0)
-			return line->given[i];
+		if (strcmp(option_rows[i].name, name) == 0 && line->given[i])
+			return true;
 	return false;
 }
 
@@ -914,8 +962,7 @@ static enum options_result check_path(struct options *options, const struct line
 static enum options_result check_multicast(struct options *options)
 {
 	struct options_multicast *multicast = &options->multicast;
-	const struct options_measure *measure = &options->measure;
-	const bool stream = multicast->count > 0 || measure->smallest > 0;
+	const bool stream = multicast->count > 0 || multicast->size > 0;
 
 	if (options->message && stream)
 		return options_wrong(options,
@@ -923,11 +970,6 @@ static enum options_result check_multicast(struct options *options)
 			multicast->count > 0 ? "--count" : "--size");
 	if (multicast->rate > 0 && !stream)
 		return options_wrong(options, "--rate needs --count");
-	if (measure->smallest != measure->largest)
-		return options_wrong(options, "multicast takes one --size, not a range");
-	if (measure->smallest > 0 && measure->smallest < DATAGRAM_HEADER)
-		return options_wrong(
-			options, "--size must be at least %d, that of the header", DATAGRAM_HEADER);
 	if (!options->message && !stream)
 		options->message = "message from the sender of this group";
 	if (multicast->count == 0)

@@ -43,7 +43,7 @@ static int find_group(const struct group_settings *settings, struct sockaddr_sto
 	freeaddrinfo(list);
 	return is_multicast((struct sockaddr *)address)
 		       ? 0
-		       : failure_set(failure, FAILURE_ADDRESS, PHASE_NAME, ADDRESS_NOT_MULTICAST,
+		       : failure_set(failure, FAILURE_ADDRESS, PHASE_ADDRESS, ADDRESS_NOT_MULTICAST,
 				 "getaddrinfo", "");
 }
 
@@ -108,6 +108,17 @@ static int find_local(const struct group_settings *settings, int family,
 		failure, FAILURE_HOST, PHASE_ADDRESS, (int)lacking, "--device", "%s", evidence);
 }
 
+/* Records that the local address is that of no RDMA device, and which addresses are. */
+static int not_of_device(const struct sockaddr_storage *local, struct failure *failure)
+{
+	char text[ADDRESS_TEXT_SIZE], others[sizeof(failure->evidence)];
+
+	address_text((const struct sockaddr *)local, text);
+	device_address_list("", others, sizeof(others));
+	return failure_set(failure, FAILURE_ADDRESS, PHASE_ADDRESS, ADDRESS_NOT_OF_DEVICE,
+		"rdma_bind_addr", "%s; RDMA addresses of this host: %s", text, others);
+}
+
 /* Binds the id to the device of the local address. */
 static int bind_id(struct group *group, const struct group_settings *settings,
 	const struct sockaddr_storage *local, struct failure *failure)
@@ -120,10 +131,11 @@ static int bind_id(struct group *group, const struct group_settings *settings,
 	if (rdma_create_id(group->channel, &group->id, NULL, RDMA_PS_UDP))
 		return failure_errno(failure, PHASE_OPEN, "rdma_create_id", errno);
 	if (rdma_bind_addr(group->id, (struct sockaddr *)local))
-		return failure_errno(failure, PHASE_ADDRESS, "rdma_bind_addr", errno);
+		return errno == ENODEV || errno == EADDRNOTAVAIL
+			       ? not_of_device(local, failure)
+			       : failure_errno(failure, PHASE_ADDRESS, "rdma_bind_addr", errno);
 	if (!group->id->verbs)
-		return failure_set(failure, FAILURE_ERRNO, PHASE_ADDRESS, ENODEV, "rdma_bind_addr",
-			"the address has no RDMA device");
+		return not_of_device(local, failure);
 	device = ibv_get_device_name(group->id->verbs->device);
 	if (settings->device && strcmp(settings->device, device) != 0)
 		return failure_set(failure, FAILURE_HOST, PHASE_ADDRESS, HOST_OTHER_DEVICE,
@@ -204,6 +216,7 @@ static int await_join(
 	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && status == 0) {
 		const struct rdma_ud_param *joined = &event->param.ud;
 
+		group->since = deadline_now();
 		group->mgid = joined->ah_attr.grh.dgid;
 		group->mlid = joined->ah_attr.dlid;
 		group->qp_num = joined->qp_num;

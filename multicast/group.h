@@ -29,6 +29,7 @@ struct group {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
 	struct sockaddr_storage joined; /* its address; AF_UNSPEC: not joined */
+	deadline_t since;               /* when it was joined */
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *completions; /* non-blocking */
 	struct ibv_cq *cq;
@@ -37,7 +38,7 @@ struct group {
 	uint8_t *memory;
 	unsigned int slots;
 	uint32_t slot_size;    /* of a receive: the GRH, then the largest datagram */
-	uint32_t mtu;          /* largest datagram */
+	uint32_t mtu;          /* largest datagram: that of the port, see group_join() */
 	uint32_t qp_num, qkey; /* to send to */
 	union ibv_gid mgid;
 	uint16_t mlid; /* of InfiniBand */
@@ -48,7 +49,9 @@ struct group {
 
 /*
  * Joins the group and prints where. Returns 0, or -1 with the failure recorded; group_leave() frees
- * everything in either case. getaddrinfo(3), rdma_bind_addr(3).
+ * everything in either case. The MTU is that of the port: a group of InfiniBand has one of its own,
+ * which may be smaller, but which the event of rdmacm does not contain (struct rdma_ud_param).
+ * getaddrinfo(3), rdma_bind_addr(3), rdma_join_multicast(3).
  */
 int group_join(struct group *group, const struct group_settings *settings, struct failure *failure);
 void group_leave(struct group *group);

@@ -1,6 +1,10 @@
 /*
  * Receives datagrams and counts them by stream: see multicast/receive.h. A stream ends with the
- * datagram that says so, which its sender repeats, or if nothing of it arrives for --timeout.
+ * datagram that says so, which its sender repeats, or if nothing of it arrives for --timeout. The
+ * end may overtake other datagrams: while some are missing, the receiver waits for them.
+ *
+ * Each datagram says how long ago its stream began. If that was before this receiver joined the
+ * group, what is missing before the first datagram is not lost: it was sent before.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,8 +33,11 @@
 /* Streams at a time; more are ignored until one ends. */
 #define STREAMS_MAX 16
 
-/* Ended streams whose last datagrams may still arrive. */
-#define ENDED_MAX 64
+/* How long a stream that has ended waits for missing datagrams after the last one, milliseconds. */
+#define SETTLE_MS 1000
+
+/* Streams that are over or ignored, of which datagrams may still arrive. */
+#define CLOSED_MAX 1024
 
 /* Completions that are taken at a time. */
 #define BATCH 64
@@ -40,9 +47,16 @@ struct stream {
 	bool used, ended;
 	struct tally tally;
 	uint64_t damaged;
-	uint32_t size; /* of its largest datagram */
-	deadline_t start, last;
+	uint32_t size;    /* of its largest datagram */
+	deadline_t began; /* according to the times in its datagrams, when the first was sent */
+	deadline_t first, newest, last; /* arrivals: the first, of a new number, of anything */
+	deadline_t end;                 /* its end arrived */
 	char sender[ADDRESS_TEXT_SIZE];
+};
+
+struct closed_stream {
+	uint64_t id;
+	bool ignored; /* there was no room for it */
 };
 
 struct receiver {
@@ -50,8 +64,8 @@ struct receiver {
 	struct output output;
 	struct group group;
 	struct stream streams[STREAMS_MAX];
-	uint64_t ended[ENDED_MAX]; /* a ring */
-	size_t ended_count;
+	struct closed_stream closed[CLOSED_MAX]; /* a ring */
+	size_t closed_count;
 	uint64_t reported, foreign, further;
 	enum exit_status first_error;
 	int signal;
@@ -73,18 +87,47 @@ static void sender_of(const uint8_t grh[GROUP_GRH], char text[ADDRESS_TEXT_SIZE]
 		snprintf(text, ADDRESS_TEXT_SIZE, "an unknown address");
 }
 
-static bool has_ended(const struct receiver *receiver, uint64_t id)
+static void close_stream(struct receiver *receiver, uint64_t id, bool ignored)
 {
-	for (size_t i = 0; i < ENDED_MAX && i < receiver->ended_count; i++)
-		if (receiver->ended[i] == id)
-			return true;
-	return false;
+	receiver->closed[receiver->closed_count++ % CLOSED_MAX] =
+		(struct closed_stream){.id = id, .ignored = ignored};
+}
+
+/* Returns the stream if it is over or ignored, or NULL. */
+static const struct closed_stream *closed_stream_of(const struct receiver *receiver, uint64_t id)
+{
+	for (size_t i = 0; i < CLOSED_MAX && i < receiver->closed_count; i++)
+		if (receiver->closed[i].id == id)
+			return &receiver->closed[i];
+	return NULL;
+}
+
+/* Starts a stream in this place. Returns it; or NULL if it is ignored: no place or memory. */
+static struct stream *start_stream(struct receiver *receiver, struct stream *place,
+	const struct datagram *datagram, const uint8_t *grh)
+{
+	const deadline_t now = deadline_now();
+
+	if (place)
+		*place = (struct stream){.id = datagram->stream,
+			.began = now - datagram->elapsed,
+			.first = now,
+			.newest = now};
+	if (!place || tally_begin(&place->tally, datagram->count)) {
+		close_stream(receiver, datagram->stream, true);
+		receiver->further++;
+		return NULL;
+	}
+	place->used = true;
+	sender_of(grh, place->sender);
+	return place;
 }
 
 /* Returns the stream of this datagram, a new one if necessary, or NULL. */
 static struct stream *stream_of(
 	struct receiver *receiver, const struct datagram *datagram, const uint8_t *grh)
 {
+	const struct closed_stream *closed;
 	struct stream *unused = NULL;
 
 	for (size_t i = 0; i < STREAMS_MAX; i++) {
@@ -95,53 +138,113 @@ static struct stream *stream_of(
 		if (!stream->used)
 			unused = stream;
 	}
-	if (has_ended(receiver, datagram->stream))
-		return NULL;
-	if (!unused) {
-		receiver->further++;
-		return NULL;
-	}
-	*unused = (struct stream){.id = datagram->stream, .used = true, .start = deadline_now()};
-	if (tally_begin(&unused->tally, datagram->count)) {
-		unused->used = false;
-		return NULL;
-	}
-	sender_of(grh, unused->sender);
-	return unused;
+	closed = closed_stream_of(receiver, datagram->stream);
+	if (!closed)
+		return start_stream(receiver, unused, datagram, grh);
+	receiver->further += closed->ignored;
+	return NULL;
+}
+
+/* The number of datagrams that were sent before this receiver joined, or on their way then. */
+static uint64_t sent_before(const struct receiver *receiver, const struct stream *stream)
+{
+	const struct tally *tally = &stream->tally;
+
+	if (stream->began >= receiver->group.since)
+		return 0;
+	return tally->received > 0 ? tally->first : tally->sent;
+}
+
+static uint64_t lost(const struct receiver *receiver, const struct stream *stream)
+{
+	return tally_missing(&stream->tally) - sent_before(receiver, stream);
+}
+
+/* Writes what is unusual about the stream: ", damaged 1; its end did not arrive", or "". */
+static void describe(
+	const struct receiver *receiver, const struct stream *stream, char *text, size_t size)
+{
+	const struct tally *tally = &stream->tally;
+	const uint64_t before = sent_before(receiver, stream);
+	char count[UNITS_TEXT];
+
+	*text = '\0';
+	if (stream->damaged > 0)
+		text_append(text, size, ", damaged %" PRIu64, stream->damaged);
+	if (before > 0)
+		text_append(text, size, "; sent before this receiver joined: %s",
+			units_format_count(count, before));
+	if (tally->sent < tally->count)
+		text_append(text, size, "; its sender was interrupted before the other %s",
+			units_format_count(count, tally->count - tally->sent));
+	if (!stream->ended)
+		text_append(text, size, "; its end did not arrive");
 }
 
 static void report(struct receiver *receiver, struct stream *stream)
 {
 	const struct tally *tally = &stream->tally;
-	char received[UNITS_TEXT], count[UNITS_TEXT], span[UNITS_TEXT], lost[UNITS_TEXT],
-		damaged[64] = "";
-	enum exit_status status = stream->damaged     ? STATUS_DAMAGED
-				  : tally_lost(tally) ? STATUS_PEER
-						      : STATUS_OK;
+	char received[UNITS_TEXT], sent[UNITS_TEXT], span[UNITS_TEXT], missing[UNITS_TEXT],
+		more[256];
+	enum exit_status status = stream->damaged          ? STATUS_DAMAGED
+				  : lost(receiver, stream) ? STATUS_PEER
+							   : STATUS_OK;
 
-	if (stream->damaged)
-		snprintf(damaged, sizeof(damaged), ", damaged %" PRIu64, stream->damaged);
+	describe(receiver, stream, more, sizeof(more));
 	output_line(&receiver->output,
 		"from %s: received %s of %s datagram%s of up to %u bytes in %s; lost %s"
-		", duplicated %" PRIu64 ", reordered %" PRIu64 "%s%s.",
+		", duplicated %" PRIu64 ", reordered %" PRIu64 "%s.",
 		stream->sender, units_format_count(received, tally->received),
-		units_format_count(count, tally->count), tally->count > 1 ? "s" : "", stream->size,
-		units_format_duration(span, stream->last - stream->start),
-		units_format_count(lost, tally_lost(tally)), tally->duplicated, tally->reordered,
-		damaged, stream->ended ? "" : "; its end did not arrive");
+		units_format_count(sent, tally->sent), tally->sent > 1 ? "s" : "", stream->size,
+		units_format_duration(span, stream->newest - stream->first),
+		units_format_count(missing, lost(receiver, stream)), tally->duplicated,
+		tally->reordered, more);
 	if (receiver->first_error == STATUS_OK)
 		receiver->first_error = status;
-	receiver->ended[receiver->ended_count++ % ENDED_MAX] = stream->id;
 	receiver->reported++;
+}
+
+/* Reports a stream, unless all of it was sent before this receiver joined, and forgets it. */
+static void finish(struct receiver *receiver, struct stream *stream)
+{
+	if (sent_before(receiver, stream) < stream->tally.sent)
+		report(receiver, stream);
+	close_stream(receiver, stream->id, false);
 	tally_end(&stream->tally);
 	stream->used = false;
+}
+
+/* Takes the end of a stream, which says how many datagrams were sent. */
+static void take_end(
+	struct receiver *receiver, struct stream *stream, const struct datagram *datagram)
+{
+	if (stream->ended || !tally_set_sent(&stream->tally, datagram->number))
+		return;
+	stream->ended = true;
+	stream->end = stream->last;
+	if (lost(receiver, stream) == 0)
+		finish(receiver, stream);
+}
+
+/* Checks and prints the payload of a datagram. */
+static void take_payload(struct receiver *receiver, struct stream *stream,
+	const struct datagram *datagram, const uint8_t *payload, uint32_t size)
+{
+	char text[TEXT_ESCAPED_SIZE(DATAGRAM_TEXT_MAX)];
+
+	if (datagram->text) {
+		text_escape_utf8(text, (const char *)payload,
+			size < DATAGRAM_TEXT_MAX ? size : DATAGRAM_TEXT_MAX);
+		output_line(&receiver->output, "message from %s: %s", stream->sender, text);
+	} else if (pattern_check(payload, size, datagram->number) != size) {
+		stream->damaged++;
+	}
 }
 
 /* Counts a datagram of `size` bytes, which follow its global route header. */
 static void take_datagram(struct receiver *receiver, const uint8_t *slot, uint32_t size)
 {
 	const uint8_t *bytes = slot + GROUP_GRH;
-	char text[TEXT_ESCAPED_SIZE(DATAGRAM_TEXT_MAX)];
 	struct datagram datagram;
 	struct stream *stream;
 
@@ -153,27 +256,34 @@ static void take_datagram(struct receiver *receiver, const uint8_t *slot, uint32
 	if (!stream)
 		return;
 	stream->last = deadline_now();
+	if (stream->last - datagram.elapsed < stream->began)
+		stream->began = stream->last - datagram.elapsed;
 	if (datagram.end) {
-		stream->ended = true;
-		report(receiver, stream);
+		take_end(receiver, stream, &datagram);
 		return;
 	}
 	if (size > stream->size)
 		stream->size = size;
 	if (!tally_take(&stream->tally, datagram.number))
 		return;
-	bytes += DATAGRAM_HEADER;
-	size -= DATAGRAM_HEADER;
-	if (datagram.text) {
-		text_escape_utf8(text, (const char *)bytes,
-			size < DATAGRAM_TEXT_MAX ? size : DATAGRAM_TEXT_MAX);
-		output_line(&receiver->output, "message from %s: %s", stream->sender, text);
-	} else if (pattern_check(bytes, size, datagram.number) != size) {
-		stream->damaged++;
-	}
+	stream->newest = stream->last;
+	take_payload(receiver, stream, &datagram, bytes + DATAGRAM_HEADER, size - DATAGRAM_HEADER);
+	if (stream->ended && lost(receiver, stream) == 0)
+		finish(receiver, stream);
 }
 
-/* Reports streams of which nothing has arrived for --timeout, or all. Returns the next deadline. */
+/* When the stream is over unless more of it arrives. */
+static deadline_t stream_deadline(const struct receiver *receiver, const struct stream *stream)
+{
+	const int64_t timeout = receiver->options->timeout;
+
+	if (!stream->ended)
+		return stream->last + timeout;
+	return (stream->newest > stream->end ? stream->newest : stream->end) +
+	       (timeout < SETTLE_MS ? timeout : SETTLE_MS);
+}
+
+/* Reports streams of which no more is expected, or all. Returns the time until the next deadline. */
 static int end_silent(struct receiver *receiver, bool all)
 {
 	int next = -1;
@@ -184,9 +294,9 @@ static int end_silent(struct receiver *receiver, bool all)
 
 		if (!stream->used)
 			continue;
-		left = deadline_left(stream->last + receiver->options->timeout);
+		left = deadline_left(stream_deadline(receiver, stream));
 		if (left == 0 || all)
-			report(receiver, stream);
+			finish(receiver, stream);
 		else if (next < 0 || left < next)
 			next = left;
 	}
@@ -298,5 +408,5 @@ enum exit_status multicast_receive(const struct options *options, const char *pr
 	if (settings.stop_fd >= 0)
 		close(settings.stop_fd);
 	*signal = receiver.signal;
-	return output_finish(&receiver.output, receiver.first_error);
+	return receiver.first_error;
 }

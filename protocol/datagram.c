@@ -18,6 +18,7 @@ void datagram_encode(const struct datagram *datagram, uint8_t bytes[DATAGRAM_HEA
 	le_put64(bytes + 16, datagram->number);
 	le_put64(bytes + 24, datagram->count);
 	le_put32(bytes + 32, (datagram->text ? FLAG_TEXT : 0) | (datagram->end ? FLAG_END : 0));
+	le_put32(bytes + 36, datagram->elapsed);
 }
 
 int datagram_decode(struct datagram *datagram, const uint8_t *bytes, size_t size)
@@ -33,9 +34,11 @@ int datagram_decode(struct datagram *datagram, const uint8_t *bytes, size_t size
 	datagram->count = le_get64(bytes + 24);
 	datagram->text = flags & FLAG_TEXT;
 	datagram->end = flags & FLAG_END;
-	return datagram->count == 0 || datagram->count > DATAGRAM_COUNT_MAX ||
-			       datagram->number > datagram->count ||
-			       datagram->end != (datagram->number == datagram->count)
-		       ? -EPROTO
-		       : 0;
+	datagram->elapsed = le_get32(bytes + 36);
+	if (datagram->count == 0 || datagram->count > DATAGRAM_COUNT_MAX)
+		return -EPROTO;
+	/* The end of a stream that was interrupted has a number below the count. */
+	if (datagram->end)
+		return datagram->number > 0 && datagram->number <= datagram->count ? 0 : -EPROTO;
+	return datagram->number < datagram->count ? 0 : -EPROTO;
 }

@@ -13,6 +13,9 @@
 /* Bytes of the header, which the size of a datagram includes. */
 #define DATAGRAM_HEADER 40
 
+/* Bytes of the largest datagram: that of the largest MTU. */
+#define DATAGRAM_MAX 4096
+
 /* Bytes of a text. */
 #define DATAGRAM_TEXT_MAX 1024
 
@@ -20,11 +23,12 @@
 #define DATAGRAM_COUNT_MAX UINT64_C(100000000)
 
 struct datagram {
-	uint64_t stream; /* random, so that streams of several senders differ */
-	uint64_t number; /* from 0; of the end: the count */
-	uint64_t count;  /* in the stream, without its end; 1 to DATAGRAM_COUNT_MAX */
-	bool text;       /* the payload is a text */
-	bool end;        /* no datagram follows; has no payload */
+	uint64_t stream;  /* random, so that streams of several senders differ */
+	uint64_t number;  /* from 0; of the end: how many were sent, at least 1 */
+	uint64_t count;   /* planned for the stream, without its end; 1 to DATAGRAM_COUNT_MAX */
+	uint32_t elapsed; /* milliseconds since the stream began */
+	bool text;        /* the payload is a text */
+	bool end;         /* no datagram follows; has no payload */
 };
 
 void datagram_encode(const struct datagram *datagram, uint8_t bytes[DATAGRAM_HEADER]);
