@@ -67,3 +67,29 @@ far_sender() { on_host1 "$PAIR_BIN/rdma-client multicast 239.1.2.3 $*"; }
 		has "$DIR/receiver$i" '; lost 0, duplicated [1-9][0-9]*, reordered [1-9]'
 	done
 }
+
+@test "datagrams that arrive after the end of the stream, because delays vary, are not lost" {
+	local i
+	! iwarp || skip 'iWARP has no datagrams'
+	start_receivers 2 --count 1
+	on_host1 "tc qdisc add dev $VM_INTERFACE root netem delay 150ms 100ms"
+	far_sender --count 500 --rate 500 --size 256
+	for i in 1 2; do
+		exits_with 0 "${CLIENTS[i - 1]}"
+		has "$DIR/receiver$i" 'received 500 of 500 datagrams .*; lost 0, duplicated 0, reordered [1-9]'
+	done
+	repair_network
+}
+
+@test "the first datagrams are lost: not sent before, if the receiver had joined" {
+	! iwarp || skip 'iWARP has no datagrams'
+	start_receivers 1 --count 1
+	on_host1 "tc qdisc add dev $VM_INTERFACE root netem loss 100%"
+	start_on_host1 sender "$PAIR_BIN/rdma-client multicast 239.1.2.3 --count 600 --rate 100"
+	wait_line "$FAR/sender.out" '^joined'
+	pause 99
+	repair_network
+	exits_with 4 "${CLIENTS[0]}"
+	stop_on_host1 sender
+	has "$DIR/receiver1" 'received [1-9][0-9]* of 600 datagrams .*; lost [1-9][0-9]*, duplicated 0, reordered 0\.$'
+}

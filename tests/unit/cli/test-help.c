@@ -73,7 +73,8 @@ static const struct listed {
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},
 	{"BL", "      --transport rc|uc|ud "},
-	{"BLM", "      --size SIZE[..SIZE] "},
+	{"BL", "      --size SIZE[..SIZE] "},
+	{"M", "      --size SIZE "},
 	{"BC", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},
 	{"BL", "      --warm-up SECONDS "},
@@ -167,7 +168,7 @@ static void help_fits_one_screen(void **state)
 		 * The server's help includes examples and exit statuses; an exchange has options
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
-		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 25
+		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 26
 							  : id == CLI_BANDWIDTH ? 7
 							  : id == CLI_EXCHANGE  ? 6
 							  : id == CLI_LATENCY   ? 1
@@ -211,6 +212,37 @@ static void the_server_lists_its_statuses(void **state)
 	assert_non_null(strstr(statuses, "3 no usable RDMA device"));
 }
 
+/* Commands that describe an option in their own words. */
+static void commands_have_words_of_their_own(void **state)
+{
+	static const struct {
+		enum cli_command_id id;
+		const char *line;
+	} cases[] = {
+		{CLI_SERVE, "\n       rdma-server status [PORT] [OPTION...]\n"},
+		{CLI_SERVE, "\n       rdma-server multicast GROUP [OPTION...]\n"},
+		{CLI_SERVE, "--count N                    exit after N clients\n"},
+		{CLI_RECEIVE_GROUP,
+			"--count N          exit after N streams; a message is one, too\n"},
+		{CLI_RECEIVE_GROUP,
+			"--bind ADDRESS     receive on the device that has this address\n"},
+		{CLI_RECEIVE_GROUP,
+			"--timeout SECONDS  end a stream after this silence; default 10\n"},
+		{CLI_SEND_GROUP, "--source ADDRESS   send from the device that has this address\n"},
+		{CLI_SEND_GROUP,
+			"--size SIZE        send datagrams of this size; default: the MTU\n"},
+		{CLI_SEND_GROUP, "--timeout SECONDS  limit the time to join; default 10\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char help[HELP_MAX];
+
+		read_help(&cli_commands[cases[i].id], help);
+		check_case(cases[i].line, strstr(help, cases[i].line));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +250,7 @@ int main(void)
 		cmocka_unit_test(help_fits_one_screen),
 		cmocka_unit_test(programs_list_commands_examples_and_statuses),
 		cmocka_unit_test(the_server_lists_its_statuses),
+		cmocka_unit_test(commands_have_words_of_their_own),
 	};
 
 	return cmocka_run_group_tests_name("help", tests, NULL, NULL);

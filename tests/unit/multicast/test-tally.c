@@ -2,11 +2,11 @@
 #include "multicast/tally.h"
 #include "tests/unit/unit.h"
 
-static void assert_counts(const struct tally *tally, uint64_t received, uint64_t lost,
+static void assert_counts(const struct tally *tally, uint64_t received, uint64_t missing,
 	uint64_t duplicated, uint64_t reordered)
 {
 	assert_int_equal(tally->received, received);
-	assert_int_equal(tally_lost(tally), lost);
+	assert_int_equal(tally_missing(tally), missing);
 	assert_int_equal(tally->duplicated, duplicated);
 	assert_int_equal(tally->reordered, reordered);
 }
@@ -42,11 +42,38 @@ static void streams_of_all_sizes_are_complete(void **state)
 	}
 }
 
+/* The end says how many were sent: at most the count, and not fewer than have arrived. */
+static void the_end_says_how_many_were_sent(void **state)
+{
+	struct tally tally;
+
+	(void)state;
+	assert_int_equal(tally_begin(&tally, 100), 0);
+	assert_int_equal(tally.first, 100);
+	assert_true(tally_take(&tally, 30));
+	assert_true(tally_take(&tally, 20));
+	assert_int_equal(tally.first, 20);
+	assert_false(tally_set_sent(&tally, 101));
+	assert_false(tally_set_sent(&tally, 30));
+	assert_counts(&tally, 2, 98, 0, 1);
+	assert_true(tally_set_sent(&tally, 40));
+	assert_counts(&tally, 2, 38, 0, 1);
+	/* Neither those that were not sent nor impossible ones count. */
+	assert_false(tally_take(&tally, 40));
+	assert_false(tally_take(&tally, 100));
+	assert_false(tally_take(&tally, UINT64_MAX));
+	assert_counts(&tally, 2, 38, 0, 1);
+	assert_true(tally_take(&tally, 39));
+	assert_counts(&tally, 3, 37, 0, 1);
+	tally_end(&tally);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_number_counts_once),
 		cmocka_unit_test(streams_of_all_sizes_are_complete),
+		cmocka_unit_test(the_end_says_how_many_were_sent),
 	};
 
 	return cmocka_run_group_tests_name("tally", tests, NULL, NULL);

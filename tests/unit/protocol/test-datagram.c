@@ -10,7 +10,9 @@ static void headers_are_decoded(void **state)
 	static const struct datagram cases[] = {
 		{.stream = UINT64_MAX, .number = 0, .count = 1, .text = true},
 		{.stream = 1, .number = 9, .count = 10},
-		{.stream = 1, .number = 10, .count = 10, .end = true},
+		{.stream = 1, .number = 10, .count = 10, .end = true, .elapsed = UINT32_MAX},
+		{.number = 1, .count = 10, .end = true, .elapsed = 1},
+		{.number = 9, .count = 10, .end = true},
 		{.number = DATAGRAM_COUNT_MAX - 1, .count = DATAGRAM_COUNT_MAX},
 	};
 	uint8_t bytes[DATAGRAM_HEADER];
@@ -25,6 +27,7 @@ static void headers_are_decoded(void **state)
 		assert_int_equal(decoded.count, cases[i].count);
 		assert_int_equal(decoded.text, cases[i].text);
 		assert_int_equal(decoded.end, cases[i].end);
+		assert_int_equal(decoded.elapsed, cases[i].elapsed);
 		for (size_t size = 0; size < sizeof(bytes); size++)
 			assert_int_equal(datagram_decode(&decoded, bytes, size), -EPROTO);
 		bytes[i] ^= 1;
@@ -39,7 +42,9 @@ static void impossible_numbers_are_rejected(void **state)
 		{.count = DATAGRAM_COUNT_MAX + 1},
 		{.number = 10, .count = 10},
 		{.number = 11, .count = 10, .end = true},
-		{.number = 9, .count = 10, .end = true},
+		{.number = 0, .count = 10, .end = true},
+		{.number = UINT64_MAX, .count = 10, .end = true},
+		{.number = UINT64_MAX, .count = 10},
 	};
 	uint8_t bytes[DATAGRAM_HEADER];
 	struct datagram decoded;
