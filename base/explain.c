@@ -215,7 +215,7 @@ static const struct explanation rows[] = {
 	{FAILURE_MULTICAST, PHASE_EXCHANGE, ETIMEDOUT, STATUS_FAILED, SIDE_HERE, GUESS,
 		"the device does not send",
 		"check that the link is up, and that flow control (PFC) does not stop it",
-		"rdma link; ethtool -S INTERFACE"},
+		"rdma link; rdma statistic"},
 	{FAILURE_MULTICAST, PHASE_ANY, ETIMEDOUT, STATUS_CONNECT, SIDE_BEYOND, GUESS,
 		"the request to join the group was not answered",
 		"on InfiniBand, check the subnet manager (`sminfo`)", "sminfo"},

@@ -156,7 +156,9 @@ reported() { sed -n "s/^from .*$1 \([0-9,]*\).*/\1/p" "$LOG" | tr -d ,; }
 	expect_error 3 "cannot reach $ADDRESS: this is not a multicast address; use the address of a group, such as 239.1.2.3\\.$" client multicast "$ADDRESS"
 	expect_error 3 'this is not a multicast address' "$PAIR_BIN/rdma-server" multicast 10.77.0.1
 	expect_error 3 'the kernel joins groups of this kind only over InfiniBand or RoCE v1' client multicast ff15::123
-	expect_error 1 'a datagram must fit into one packet' client multicast 239.1.2.3 --count 2 --size 4096
+	ethernet_up
+	expect_error 1 'a datagram must fit into one packet (4096 bytes with the header of 40, MTU 1024)' \
+		client multicast 239.1.2.3 --count 2 --size 4096 --source 10.95.0.1
 	expect_error 3 'no such RDMA device' client multicast 239.1.2.3 --device nowhere
 	expect_error 3 "cannot reach 239\.1\.2\.3: the local address belongs to no RDMA device (127\.0\.0\.1; RDMA addresses of this host: .*$ADDRESS" \
 		client multicast 239.1.2.3 --source 127.0.0.1
