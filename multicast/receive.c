@@ -283,7 +283,7 @@ static deadline_t stream_deadline(const struct receiver *receiver, const struct 
 	       (timeout < SETTLE_MS ? timeout : SETTLE_MS);
 }
 
-/* Reports streams of which no more is expected, or all. Returns the time until the next deadline. */
+/* Reports streams of which no more is expected, or all. Returns the time to the next deadline. */
 static int end_silent(struct receiver *receiver, bool all)
 {
 	int next = -1;

@@ -79,7 +79,7 @@ static int wait_for(struct sender *sender, uint64_t nanoseconds, struct failure 
 /* Takes completions until this many sends are outstanding at most. Returns 0 or -1. */
 static int complete(struct sender *sender, uint64_t outstanding, struct failure *failure)
 {
-	uint64_t idle = 0, since = clock_now_ns();
+	uint64_t idle, since = clock_now_ns();
 	struct ibv_wc wc;
 	int count;
 
