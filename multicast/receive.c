@@ -155,9 +155,16 @@ static uint64_t sent_before(const struct receiver *receiver, const struct stream
 	return tally->received > 0 ? tally->first : tally->sent;
 }
 
+/* The number of datagrams after the last one that arrived, which may not have been sent. */
+static uint64_t unknown_after(const struct stream *stream)
+{
+	return stream->ended ? 0 : stream->tally.sent - stream->tally.next;
+}
+
 static uint64_t lost(const struct receiver *receiver, const struct stream *stream)
 {
-	return tally_missing(&stream->tally) - sent_before(receiver, stream);
+	return tally_missing(&stream->tally) - sent_before(receiver, stream) -
+	       unknown_after(stream);
 }
 
 /* Writes what is unusual about the stream: ", damaged 1; its end did not arrive", or "". */
@@ -177,7 +184,10 @@ static void describe(
 	if (tally->sent < tally->count)
 		text_append(text, size, "; its sender was interrupted before the other %s",
 			units_format_count(count, tally->count - tally->sent));
-	if (!stream->ended)
+	if (unknown_after(stream) > 0)
+		text_append(text, size, "; the last %s and the end did not arrive",
+			units_format_count(count, unknown_after(stream)));
+	else if (!stream->ended)
 		text_append(text, size, "; its end did not arrive");
 }
 
@@ -186,9 +196,10 @@ static void report(struct receiver *receiver, struct stream *stream)
 	const struct tally *tally = &stream->tally;
 	char received[UNITS_TEXT], sent[UNITS_TEXT], span[UNITS_TEXT], missing[UNITS_TEXT],
 		more[256];
-	enum exit_status status = stream->damaged          ? STATUS_DAMAGED
-				  : lost(receiver, stream) ? STATUS_PEER
-							   : STATUS_OK;
+	const bool incomplete = lost(receiver, stream) + unknown_after(stream) > 0;
+	enum exit_status status = stream->damaged ? STATUS_DAMAGED
+				  : incomplete    ? STATUS_PEER
+						  : STATUS_OK;
 
 	describe(receiver, stream, more, sizeof(more));
 	output_line(&receiver->output,

@@ -39,9 +39,12 @@
 #define BURST    4
 #define BURST_NS MILLISECOND_NS
 
-/* A send that takes longer than the first time is waited for; longer than the second, it failed. */
-#define SPIN_NS  MILLISECOND_NS
-#define STUCK_NS (2 * SECOND_NS)
+/*
+ * A send that takes longer than this is waited for, a millisecond each time, and has failed after so
+ * many: two seconds. The time alone would not do, because this process may be stopped.
+ */
+#define SPIN_NS   MILLISECOND_NS
+#define WAITS_MAX 2000
 
 /* After a send has failed, how long the event that tells why may take. */
 #define EVENT_NS (100 * MILLISECOND_NS)
@@ -79,7 +82,8 @@ static int wait_for(struct sender *sender, uint64_t nanoseconds, struct failure 
 /* Takes completions until this many sends are outstanding at most. Returns 0 or -1. */
 static int complete(struct sender *sender, uint64_t outstanding, struct failure *failure)
 {
-	uint64_t idle, since = clock_now_ns();
+	uint64_t since = clock_now_ns();
+	unsigned int waits = 0;
 	struct ibv_wc wc;
 	int count;
 
@@ -91,14 +95,17 @@ static int complete(struct sender *sender, uint64_t outstanding, struct failure 
 				count < 0 ? 0 : (int)wc.status, "ibv_poll_cq", "");
 		}
 		sender->done += (uint64_t)count;
-		if (count > 0)
+		if (count > 0) {
 			since = clock_now_ns();
-		idle = clock_now_ns() - since;
-		if (idle > STUCK_NS)
+			waits = 0;
+		}
+		if (count > 0 || clock_now_ns() - since < SPIN_NS)
+			continue;
+		if (waits++ == WAITS_MAX)
 			return failure_set(failure, FAILURE_MULTICAST, PHASE_EXCHANGE, ETIMEDOUT,
 				"ibv_poll_cq", "%" PRIu64 " datagrams are queued",
 				sender->posted - sender->done);
-		if (idle > SPIN_NS && wait_for(sender, MILLISECOND_NS, failure))
+		if (wait_for(sender, MILLISECOND_NS, failure))
 			return -1;
 	}
 	return 0;
