@@ -40,8 +40,8 @@
 #define BURST_NS MILLISECOND_NS
 
 /*
- * A send that takes longer than this is waited for, a millisecond each time, and has failed after so
- * many: two seconds. The time alone would not do, because this process may be stopped.
+ * A send that takes longer than this is waited for, a millisecond each time, and has failed after
+ * this many, 2 seconds. Their number counts, because this process may have been stopped.
  */
 #define SPIN_NS   MILLISECOND_NS
 #define WAITS_MAX 2000
