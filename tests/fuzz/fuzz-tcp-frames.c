@@ -49,9 +49,11 @@ static void check_datagram(const uint8_t *data, size_t size)
 		return;
 	fuzz_check(size >= DATAGRAM_HEADER && datagram.count <= DATAGRAM_COUNT_MAX);
 	fuzz_check(datagram.end || datagram.number < datagram.count);
+	fuzz_check(!datagram.end || (datagram.number > 0 && datagram.number <= datagram.count));
 	datagram_encode(&datagram, bytes);
 	fuzz_check(datagram_decode(&again, bytes, sizeof(bytes)) == 0);
-	fuzz_check(again.stream == datagram.stream && again.number == datagram.number);
+	fuzz_check(again.stream == datagram.stream && again.number == datagram.number &&
+		   again.elapsed == datagram.elapsed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
