@@ -389,10 +389,14 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.input_count = options->input_count,
 		.excluded = options->excluded,
 		.excluded_count = options->excluded_count,
+		.kept = options->kept,
+		.numeric_ids = options->numeric_ids,
 		.output_file = {.output = options->output,
 			.force = options->force || options->update,
 			.update = options->update,
-			.direct = options->direct},
+			.direct = options->direct,
+			.kept = options->kept,
+			.numeric = options->numeric_ids},
 		.direct = options->direct,
 		.plans = plans_of(options),
 		.buffer = options->buffer,
@@ -436,6 +440,12 @@ int settings_prepare(struct exchange_settings *settings, struct failure *failure
 			return -1;
 		source_close(source);
 	}
+	if (settings->kept && !(settings->plans & (HELLO_SENDS_TREE | HELLO_TAKES_TREE)))
+		return file_failed(failure, -ENOTDIR, "--output", output,
+			"cannot keep attributes: --output must be a directory");
+	if (output && settings->kept & KEPT_OWNER && geteuid() != 0)
+		return file_failed(failure, -EPERM, "--owner", output,
+			"cannot keep owners: only root may give files to other users");
 	if (output)
 		error = output_file_check(&settings->output_file, why);
 	return error ? file_failed(failure, error, "--output", output, why) : 0;

@@ -512,6 +512,8 @@ static const struct explanation rows[] = {
 		"the server sends a directory or several files, but the client's --output is a "
 		"file",
 		"use --output DIRECTORY/", NULL},
+	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_KEPT, STATUS_CONNECT, SIDE_THERE, FACT, NULL,
+		"start rdma-server with the same options; release 0.1 has none of them", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, EXPLAIN_ANY, STATUS_CONNECT, SIDE_EITHER, FACT,
 		"the server refused for a reason unknown to this version",
 		"install the same release at both ends", NULL},

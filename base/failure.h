@@ -117,6 +117,7 @@ enum refusal {
 	REFUSAL_TREE = 22,      /* the server sends a tree; the client's output is not a folder */
 	REFUSAL_MEMORY = 23,    /* its clients use all the memory that they may take together */
 	REFUSAL_PATH = 24,      /* without rdmacm: its queue pair cannot be connected to ours */
+	REFUSAL_KEPT = 25,      /* it does not keep the attributes that the client asks for */
 };
 
 /*

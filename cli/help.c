@@ -55,9 +55,20 @@ static bool is_for_path(const struct option_row *row)
 	       row->field < offsetof(struct options, path) + sizeof(struct path_settings);
 }
 
+/* All options for attributes of files. */
+static const char kept_text[] =
+	"Attributes kept: -A, --acls; -X, --xattrs; --owner; --group; --numeric-ids.\n";
+
+static bool is_for_kept(const struct option_row *row)
+{
+	return row->field == offsetof(struct options, kept) ||
+	       row->field == offsetof(struct options, numeric_ids);
+}
+
 /*
- * The help has one line for all options of a path. That for a client command has no room for
- * --version, and only that of the command that prints most has room for --color.
+ * The help has one line for all options of a path, and one for those of attributes. That for a
+ * client command has no room for --version, and only that of the command that prints most has room
+ * for --color.
  */
 static bool is_listed(const struct option_row *row, const struct cli_command *command)
 {
@@ -67,7 +78,7 @@ static bool is_listed(const struct option_row *row, const struct cli_command *co
 		return id == CLI_SERVE;
 	if (strcmp(row->name, "color") == 0)
 		return id == CLI_COMPARE || id == CLI_DIAGNOSE;
-	return !is_for_path(row) && row->commands >> id & 1;
+	return !is_for_path(row) && !is_for_kept(row) && row->commands >> id & 1;
 }
 
 static void print_options(FILE *stream, const struct cli_command *command)
@@ -86,10 +97,11 @@ static void print_options(FILE *stream, const struct cli_command *command)
 		}
 }
 
-static bool accepts_path(const struct cli_command *command)
+/* True if the command accepts the options that share a line. */
+static bool accepts(const struct cli_command *command, bool (*is_one)(const struct option_row *row))
 {
 	for (unsigned int i = 0; i < option_row_count; i++)
-		if (is_for_path(&option_rows[i]))
+		if (is_one(&option_rows[i]))
 			return option_rows[i].commands >> command_id(command) & 1;
 	return false;
 }
@@ -108,7 +120,9 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 				cli_commands[id].words);
 	fprintf(stream, "%s\n", command->about);
 	print_options(stream, command);
-	if (accepts_path(command))
+	if (accepts(command, is_for_kept))
+		fputs(kept_text, stream);
+	if (accepts(command, is_for_path))
 		fputs(path_text, stream);
 	switch (command_id(command)) {
 	case CLI_SERVE:

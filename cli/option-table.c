@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "cli/choice.h"
 #include "cli/option-table.h"
+#include "protocol/attributes.h"
 #include "protocol/command.h"
 #include "protocol/datagram.h"
 #include "protocol/test-parameters.h"
@@ -127,6 +128,14 @@ static bool take_constant(struct options *options, const struct option_row *row,
 {
 	(void)value;
 	return store(options, row, row->minimum);
+}
+
+/* Adds the row's bit to those of the field. */
+static bool take_bit(struct options *options, const struct option_row *row, const char *value)
+{
+	(void)value;
+	*(unsigned int *)((char *)options + row->field) |= (unsigned int)row->minimum;
+	return true;
 }
 
 /* Reads one of the choices in the row's argument, which are in the order of the field's enum. */
@@ -349,6 +358,7 @@ static bool take_mode(struct options *options, const struct option_row *row, con
 	.field = offsetof(struct options, member), .width = sizeof(((struct options *)0)->member)
 
 const struct option_row option_rows[] = {
+	{FILES, 'A', "acls", NULL, "keep POSIX ACLs", take_bit, FIELD(kept), KEPT_ACLS},
 	{SERVER, 0, "bind", "ADDRESS", "listen on this address only", take_host, FIELD(bind), 0, 0,
 		"an address or a host name without a port"},
 	{RECEIVE, 0, "bind", "ADDRESS", "receive on the device that has this address", take_host,
@@ -393,6 +403,7 @@ const struct option_row option_rows[] = {
 	{EXCHANGE, 'f', "force", NULL, "replace existing output files", take_flag, FIELD(force)},
 	{SERVER | CLIENT, 0, "gid-index", "N", "use this entry of the GID table", take_number,
 		FIELD(path.gid_index), 0, UINT8_MAX},
+	{FILES, 0, "group", NULL, "keep groups", take_bit, FIELD(kept), KEPT_GROUP},
 	{SERVER, 0, "handshake-timeout", "SECONDS", "limit the time of a handshake; default 8",
 		take_seconds, FIELD(handshake_timeout), 1, DAY, "0.001 to 86400 seconds"},
 	{SERVER | STATUS | CLIENT | COPY | COMPARE | EXPLAIN | MULTICAST, 'h', "help", NULL,
@@ -428,8 +439,11 @@ const struct option_row option_rows[] = {
 		FIELD(path.mtu), 0, 0, "256, 512, 1024, 2048 or 4096"},
 	{FILES, 0, "no-progress", NULL, "do not show progress", take_constant, FIELD(progress),
 		PROGRESS_NEVER},
+	{FILES, 0, "numeric-ids", NULL, "keep the numbers of owners and groups", take_flag,
+		FIELD(numeric_ids)},
 	{EXCHANGE, 'o', "output", "FILE|DIRECTORY/|-", "save received data there, or print it (-)",
 		take_text, FIELD(output)},
+	{FILES, 0, "owner", NULL, "keep owners (as root)", take_bit, FIELD(kept), KEPT_OWNER},
 	{SERVER | CLIENT, 0, "pkey-index", "N", "use this entry of the P_Key table", take_number,
 		FIELD(path.pkey_index), 0, UINT16_MAX},
 	{MEASUREMENTS, 0, "plot", "FILE", "draw the results to FILE.svg or FILE.png", take_picture,
@@ -510,6 +524,8 @@ const struct option_row option_rows[] = {
 		FIELD(watch)},
 	{FILES, 0, "workers", "N", "use N threads for a file; default by size", take_number,
 		FIELD(workers), 1, OPTIONS_WORKERS_MAX},
+	{FILES, 'X', "xattrs", NULL, "keep extended attributes", take_bit, FIELD(kept),
+		KEPT_XATTRS},
 };
 
 const unsigned int option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);

@@ -167,6 +167,8 @@ struct options {
 	bool dry_run;       /* list what would be sent, and stop */
 	bool force;         /* replace output files */
 	bool update;        /* merge into existing directories, and replace their files */
+	unsigned int kept;  /* attributes of files: enum attributes_kept */
+	bool numeric_ids;   /* owners and groups keep their numbers, not their names */
 	bool direct;        /* read and write files past the page cache */
 	bool discard;       /* accept data that is not stored */
 	uint64_t buffer;    /* registered bytes for a connection's data, both directions */

@@ -16,6 +16,7 @@
 #include "cli/option-table.h"
 #include "cli/parse.h"
 #include "cli/places.h"
+#include "protocol/attributes.h"
 #include "protocol/command.h"
 #include "protocol/test-parameters.h"
 
@@ -664,13 +665,41 @@ bool options_send_tree(const struct options *options)
 {
 	struct stat status;
 
-	return options->input_count > 1 ||
-	       (options->input && stat(options->input, &status) == 0 && S_ISDIR(status.st_mode));
+	if (options->input_count > 1)
+		return true;
+	/* The stream of a single file has no place for its attributes. */
+	return options->input && stat(options->input, &status) == 0 &&
+	       (S_ISDIR(status.st_mode) || (options->kept && S_ISREG(status.st_mode)));
+}
+
+/* Rejects options for attributes of files that have no effect. */
+static enum options_result check_kept(struct options *options)
+{
+	char names[ATTRIBUTES_OPTIONS_SIZE];
+	const unsigned int with_ids = KEPT_OWNER | KEPT_GROUP | KEPT_ACLS;
+
+	if (options->numeric_ids && !(options->kept & with_ids))
+		return options_wrong(options, "--numeric-ids needs --owner, --group or --acls");
+	if (!options->kept)
+		return OPTIONS_RUN;
+	/* The first one, without the hyphens before it. */
+	attributes_options(options->kept & -options->kept, names);
+	if (!options->input && !options->output && !options->discard &&
+		options->command != CLI_COPY)
+		return options_wrong(options, "--%s needs --input or --output", names + 2);
+	if (is_stream(options->input))
+		return options_wrong(options,
+			"--%s cannot be combined with a pipe: it has no attributes", names + 2);
+	return OPTIONS_RUN;
 }
 
 /* Rejects exchange options that are valid alone but not together. */
 static enum options_result check_exchange(struct options *options)
 {
+	enum options_result kept = check_kept(options);
+
+	if (kept != OPTIONS_RUN)
+		return kept;
 	if (options->workers > 1 && (is_stream(options->input) || is_stream(options->output)))
 		return options_wrong(options,
 			"--workers cannot be combined with a pipe: it has one reader and one writer");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "copy/far-command.h"
+#include "protocol/attributes.h"
 
 /* The length of "~" or "~user", which the shell replaces by a home directory; 0: there is none. */
 static size_t tilde_length(const char *path)
@@ -57,6 +58,17 @@ char *far_command_of(const struct options *options)
 		fprintf(command, " --workers %" PRIu32, options->workers);
 	if (options->direct)
 		fputs(" --direct", command);
+	if (options->kept) {
+		char kept[ATTRIBUTES_OPTIONS_SIZE];
+
+		attributes_options(options->kept, kept);
+		/* Without the commas between them. */
+		for (char *comma = strchr(kept, ','); comma; comma = strchr(comma, ','))
+			memmove(comma, comma + 1, strlen(comma));
+		fprintf(command, " %s", kept);
+	}
+	if (options->numeric_ids)
+		fputs(" --numeric-ids", command);
 	if (options->update && !copy->pulls)
 		fputs(" --update", command);
 	for (unsigned int i = 0; copy->pulls && i < options->excluded_count; i++) {

@@ -39,6 +39,7 @@ static struct hello plans_of(const struct connection *connection)
 		.flags = settings->plans,
 		.extended = trees && (settings->active || connection->theirs.extended),
 		.answers = trees && (settings->active || connection->theirs.answers),
+		.keeps = trees && settings->kept && (settings->active || connection->theirs.keeps),
 	};
 }
 
@@ -345,6 +346,7 @@ static void make_hello(struct connection *connection)
 				   .mtu = connection->mtu,
 				   .extended = plans.extended,
 				   .answers = plans.answers,
+				   .keeps = plans.keeps,
 			   };
 
 	connection->hello_bytes =
@@ -468,6 +470,10 @@ static int read_answer(
 	if ((settings->plans & HELLO_SENDS_TREE) && !(theirs->flags & HELLO_TAKES_TREE))
 		return failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_NO_FOLDER,
 			"RDMA_CM_EVENT_ESTABLISHED", "");
+	if (plans_of(connection).keeps && !theirs->keeps)
+		return failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_KEPT,
+			"RDMA_CM_EVENT_ESTABLISHED",
+			"the server keeps no owners, groups, ACLs or extended attributes");
 	if (error == -ENOMSG && !connection->mode->tutorial)
 		return failure_set(failure, FAILURE_PROTOCOL, PHASE_CONNECT, 0,
 			"RDMA_CM_EVENT_ESTABLISHED",

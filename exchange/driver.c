@@ -97,9 +97,12 @@ static enum exchange_event send_done(struct connection *connection)
 
 static enum exchange_event send_verdict(struct connection *connection)
 {
+	bool lost = omitted_count(sink_lost(connection->sink)) > 0;
 	struct message message = {
 		.type = MSG_VERDICT,
-		.verdict = connection->damaged ? VERDICT_DAMAGED : VERDICT_VERIFIED,
+		.verdict = connection->damaged ? VERDICT_DAMAGED
+			   : lost              ? VERDICT_INCOMPLETE
+					       : VERDICT_VERIFIED,
 	};
 
 	connection_name_device(connection, message.device);
@@ -320,7 +323,16 @@ static enum exchange_event take_verdict(
 			message_name(MSG_VERDICT),
 			"received MSG_VERDICT with an invalid signature");
 	text_escape(connection->peer_device, message->device, strlen(message->device));
-	if (message->verdict != VERDICT_VERIFIED)
+	if (message->verdict == VERDICT_INCOMPLETE && !connection->kept)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO,
+			message_name(MSG_VERDICT),
+			"received a MSG_VERDICT about attributes that are not kept");
+	if (message->verdict == VERDICT_INCOMPLETE)
+		failure_set(&connection->incomplete, FAILURE_FILE, PHASE_INCOMPLETE, EIO,
+			message_name(MSG_VERDICT),
+			"the peer could not set all attributes, and names the files; all data was "
+			"verified");
+	if (message->verdict == VERDICT_DAMAGED)
 		failure_set(&connection->failure, FAILURE_DAMAGED_THERE, PHASE_EXCHANGE, 0,
 			message_name(MSG_VERDICT), "");
 	if (connection->mover->done_with == RECEIVED_VERDICT)

@@ -151,8 +151,9 @@ struct connection {
 	struct source *source;
 	struct sink *sink;
 	struct answers *answers; /* of the peer, about the tree that we send, or NULL */
-	bool answers_peer;       /* our stream is the answers about the tree that we store */
-	int answering;           /* to be the sink's: where these go, or -1 */
+	unsigned int kept; /* attributes of trees that both sides keep: enum attributes_kept */
+	bool answers_peer; /* our stream is the answers about the tree that we store */
+	int answering;     /* to be the sink's: where these go, or -1 */
 	struct hello theirs;
 	bool counted; /* see struct request */
 	struct handshake handshake;

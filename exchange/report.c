@@ -84,6 +84,8 @@ static struct json_object *stream_json(
 	document_add_number_if(object, "skipped", stream->skipped, omitted_count(stream->skipped));
 	document_add_number_if(
 		object, "unreadable", stream->unreadable, omitted_count(stream->unreadable));
+	document_add_number_if(
+		object, "attributes_lost", stream->lost, omitted_count(stream->lost));
 	document_add_decimal(object, "check_seconds", sane(stream->checked), 6);
 	pace = pace_json(stream);
 	if (pace)
@@ -220,6 +222,7 @@ static void format_files(char text[AMOUNT_TEXT], const struct report_stream *str
 	}
 	append_omitted(text, &separator, omitted_count(stream->skipped), "skipped");
 	append_omitted(text, &separator, omitted_count(stream->unreadable), "unreadable");
+	append_omitted(text, &separator, omitted_count(stream->lost), "without all attributes");
 	text_append(text, AMOUNT_TEXT, ")");
 }
 
@@ -232,6 +235,19 @@ static void format_bytes(char text[AMOUNT_TEXT], const struct report_stream *str
 		stream->bytes == 1 ? "" : "s");
 	if (stream->bytes >= 1000)
 		text_append(text, AMOUNT_TEXT, " (%s)", units_format(short_form, stream->bytes));
+}
+
+/* What a complete stream is, before its digest. Only the peer can count what it could not keep. */
+static const char *format_verdict(const struct report *report, const struct report_stream *stream)
+{
+	bool elsewhere = report->failure && report->failure->phase == PHASE_INCOMPLETE &&
+			 stream == &report->sent && omitted_count(report->received.lost) == 0;
+
+	if (omitted_count(stream->unreadable) > 0)
+		return "incomplete: all else verified, ";
+	if (omitted_count(stream->lost) > 0 || elsewhere)
+		return "incomplete: all data verified, ";
+	return "verified, ";
 }
 
 int report_summary(char *text, size_t size, const struct report *report, bool sent)
@@ -266,10 +282,7 @@ int report_summary(char *text, size_t size, const struct report *report, bool se
 			units_format_rate(part, (uint64_t)bytes_per_second));
 	if (stream->complete) {
 		digest_text(hash, &stream->digest);
-		snprintf(end, sizeof(end), "%s%s %s",
-			there                                   ? ""
-			: omitted_count(stream->unreadable) > 0 ? "incomplete: all else verified, "
-								: "verified, ",
+		snprintf(end, sizeof(end), "%s%s %s", there ? "" : format_verdict(report, stream),
 			digest_name(report->secret), hash);
 	} else if (stream->resumes) {
 		snprintf(end, sizeof(end), "incomplete; the same command %s the rest",
@@ -457,8 +470,11 @@ static void find_trees(struct connection *connection, struct report *report)
 	count_files(&report->sent, source_tree(connection->source, UINT64_MAX));
 	report->sent.skipped = source_skipped(connection->source);
 	report->sent.unreadable = source_unreadable(connection->source);
-	if (connection->sink)
-		count_files(&report->received, sink_tree(connection->sink));
+	report->sent.lost = source_lost(connection->source);
+	if (!connection->sink)
+		return;
+	count_files(&report->received, sink_tree(connection->sink));
+	report->received.lost = sink_lost(connection->sink);
 }
 
 /* Of messages, which no thread reads or writes, there are none. */
@@ -496,6 +512,9 @@ void connection_report_omitted(struct connection *connection)
 
 	report_omitted(output, source_skipped(connection->source));
 	report_omitted(output, source_unreadable(connection->source));
+	report_omitted(output, source_lost(connection->source));
+	if (connection->sink)
+		report_omitted(output, sink_lost(connection->sink));
 }
 
 /* Prints the summary of one direction, unless no data moved. */

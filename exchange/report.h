@@ -37,6 +37,7 @@ struct report_stream {
 	uint64_t ring;           /* bytes */
 	/* Of a tree that is sent: FIFOs and the like, and what is unreadable; NULL: it is none. */
 	struct omitted *skipped, *unreadable;
+	struct omitted *lost; /* if attributes are kept: entries that lost some */
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */

@@ -14,7 +14,16 @@ static int set_up_source(const struct exchange_settings *settings, struct source
 {
 	if (settings->direct)
 		return source_use_direct(source, settings->input, why);
-	if (settings->excluded_count > 0 && settings->plans & HELLO_SENDS_TREE)
+	if (!(settings->plans & HELLO_SENDS_TREE))
+		return 0;
+	if (settings->kept) {
+		int error =
+			source_offer_attributes(source, settings->kept, settings->numeric_ids, why);
+
+		if (error)
+			return error;
+	}
+	if (settings->excluded_count > 0)
 		return source_exclude(source, settings->excluded, settings->excluded_count, why);
 	return 0;
 }

@@ -30,6 +30,8 @@ struct exchange_settings {
 	unsigned int input_count;
 	const char *const *excluded; /* patterns of what a tree omits */
 	unsigned int excluded_count;
+	unsigned int kept; /* attributes of trees: enum attributes_kept; a server's, if asked */
+	bool numeric_ids;  /* users and groups keep their numbers */
 	struct output_file_options output_file; /* for the peer's data; output NULL: print it */
 	bool direct;                            /* read a file past the page cache */
 	uint8_t plans;             /* what we send and store: enum hello_flag; 0: unknown */

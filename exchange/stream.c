@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "exchange/stream.h"
 #include "exchange/test-data.h"
+#include "protocol/attributes.h"
 
 /* The flow control parameters of one of the two streams. */
 static struct flow make_flow(const struct connection *connection, bool ours)
@@ -56,7 +57,25 @@ void stream_describe_region(struct connection *connection, struct message *messa
 {
 	message->depth = connection->limits.depth;
 	message->storage = source_storage(connection->source);
+	message->kept = connection->settings->kept;
 	message_set_text(message, source_name(connection->source));
+}
+
+/* Finds out which attributes of trees are kept: those for which the client asks. */
+static enum exchange_event agree_on_attributes(struct connection *connection)
+{
+	const struct exchange_settings *settings = connection->settings;
+	const struct message *peer = &connection->peer_mr;
+	char missing[ATTRIBUTES_OPTIONS_SIZE];
+
+	if (!connection->theirs.keeps)
+		return EVENT_NONE;
+	connection->kept = settings->kept & peer->kept;
+	if (!settings->active || connection->kept == settings->kept)
+		return EVENT_NONE;
+	attributes_options(settings->kept & ~connection->kept, missing);
+	return connection_fail(connection, FAILURE_REFUSED, REFUSAL_KEPT, "agree_on_attributes",
+		"the server was started without %s", missing);
 }
 
 enum exchange_event stream_prepare(struct connection *connection)
@@ -65,13 +84,18 @@ enum exchange_event stream_prepare(struct connection *connection)
 	const struct hello *theirs = &connection->theirs;
 	const struct message *peer = &connection->peer_mr;
 	char name[ADDRESS_TEXT_SIZE];
+	enum exchange_event event = agree_on_attributes(connection);
 	const struct output_file_offer offer = {
 		.name = peer->text,
 		.size = peer->text_size,
 		.fallback = name,
 		.storage = peer->storage,
 		.tree = theirs->flags & HELLO_SENDS_TREE,
+		.keeping.kept = connection->kept,
 	};
+
+	if (event != EVENT_NONE)
+		return event;
 
 	if (peer->depth == 0)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
@@ -80,6 +104,7 @@ enum exchange_event stream_prepare(struct connection *connection)
 	connection->resuming_in.possible = hello_resumes(theirs, &ours);
 	if (theirs->extended)
 		source_extend_tree(connection->source);
+	source_keep(connection->source, connection->kept);
 	connection->outflow = make_flow(connection, true);
 	connection->inflow = make_flow(connection, false);
 	connection->streaming = true;
@@ -196,6 +221,22 @@ const struct mark *stream_mark(const struct connection *connection, uint64_t num
 	return &connection->marks[number % connection->limits.sends];
 }
 
+/*
+ * Entries whose attributes could not be read here, or set here, are complete otherwise; the outcome
+ * says that something is missing.
+ */
+static void note_lost(struct connection *connection, struct omitted *lost)
+{
+	uint64_t count = omitted_count(lost);
+	char text[UNITS_TEXT];
+
+	if (count > 0)
+		failure_set(&connection->incomplete, FAILURE_FILE, PHASE_INCOMPLETE, EIO,
+			"note_lost",
+			"%s of the files and directories lack attributes; all data was verified",
+			units_format_count(text, count));
+}
+
 /* The exchange goes on without the files that could not be read, but its outcome names them. */
 static void note_unreadable(struct connection *connection)
 {
@@ -224,6 +265,7 @@ enum exchange_event stream_end_sending(struct connection *connection)
 		return connection_fail_file(
 			connection, -error, "source_result", connection->settings->input, why);
 	note_unreadable(connection);
+	note_lost(connection, source_lost(connection->source));
 	return connection->sender.announced == level.filled ? EVENT_DATA_POSTED : EVENT_NONE;
 }
 
@@ -311,6 +353,7 @@ static enum exchange_event take_verdict(struct connection *connection)
 		break;
 	case SINK_VERIFIED:
 		show(connection);
+		note_lost(connection, sink_lost(connection->sink));
 		break;
 	}
 	return EVENT_DELIVERED;

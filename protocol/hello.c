@@ -11,9 +11,10 @@ static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
 /* Announces a secret with the digests of docs/protocol.md. 1 announced those of version 0.1. */
 #define HAS_SECRET 2
 
-/* In an exchange, the bits of `extended` and `answers`; the others are the MTU. */
+/* In an exchange, the bits of `extended`, `answers` and `keeps`; the others are the MTU. */
 #define EXTENDED 0x8000
 #define ANSWERS  0x4000
+#define KEEPS    0x2000
 
 /* The lower bits of what work requests need are bytes of inline data. */
 #define INLINE_BITS 11
@@ -43,8 +44,9 @@ void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 	le_put32(buffer + AT_TIMEOUT, hello->timeout);
 	buffer[AT_SECRET] = hello->secret ? HAS_SECRET : 0;
 	buffer[AT_FLAGS] = hello->flags;
-	le_put16(buffer + AT_MTU, (uint16_t)(hello->mtu | (hello->extended ? EXTENDED : 0) |
-					     (hello->answers ? ANSWERS : 0)));
+	le_put16(buffer + AT_MTU,
+		(uint16_t)(hello->mtu | (hello->extended ? EXTENDED : 0) |
+			   (hello->answers ? ANSWERS : 0) | (hello->keeps ? KEEPS : 0)));
 }
 
 int hello_decode(struct hello *hello, const void *data, size_t length)
@@ -68,7 +70,8 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 	if (hello->kind == HELLO_EXCHANGE) {
 		hello->extended = hello->mtu & EXTENDED;
 		hello->answers = hello->mtu & ANSWERS;
-		hello->mtu &= ANSWERS - 1;
+		hello->keeps = hello->mtu & KEEPS;
+		hello->mtu &= KEEPS - 1;
 	}
 	return 0;
 }

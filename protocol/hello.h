@@ -63,6 +63,7 @@ struct hello {
 	uint16_t mtu;
 	bool extended; /* exchange: the sender understands TREE_SPARSE and TREE_HARD_LINK */
 	bool answers;  /* exchange: it understands TREE_ASK and what follows from that */
+	bool keeps; /* exchange: it keeps attributes (protocol/attributes.h); MSG_MR says which */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);

@@ -13,6 +13,7 @@ enum {
 	AT_TYPE = 0,
 	AT_VERDICT = 4,
 	AT_REFUSAL = 4,
+	AT_KEPT = 4,
 	AT_DIGEST = 8,
 	AT_ADDRESS = 24,
 	AT_PROOF = 24,
@@ -41,6 +42,7 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 		le_put32(buffer + AT_RKEY, message->rkey);
 		le_put32(buffer + AT_DEPTH, message->depth);
 		le_put64(buffer + AT_STORAGE, message->storage);
+		le_put32(buffer + AT_KEPT, message->kept);
 		break;
 	case MSG_DONE:
 	case MSG_HAVE:
@@ -84,6 +86,7 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		message->rkey = le_get32(bytes + AT_RKEY);
 		message->depth = le_get32(bytes + AT_DEPTH);
 		message->storage = le_get64(bytes + AT_STORAGE);
+		message->kept = le_get32(bytes + AT_KEPT);
 		if (message->length == 0 || message->length - 1 > UINT64_MAX - message->address)
 			return -EPROTO;
 		return 0;
@@ -96,7 +99,7 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		message->verdict = le_get32(bytes + AT_VERDICT);
 		memcpy(message->digest.bytes, bytes + AT_DIGEST, DIGEST_SIZE);
 		memcpy(message->device, bytes + AT_DEVICE, MESSAGE_DEVICE_SIZE - 1);
-		return message->verdict > VERDICT_DAMAGED ? -EPROTO : 0;
+		return message->verdict > VERDICT_INCOMPLETE ? -EPROTO : 0;
 	case MSG_DATA:
 	case MSG_START:
 		message->length = le_get64(bytes + AT_LENGTH);

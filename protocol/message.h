@@ -48,6 +48,7 @@ enum message_type {
 enum message_verdict {
 	VERDICT_VERIFIED = 0,
 	VERDICT_DAMAGED = 1,
+	VERDICT_INCOMPLETE = 2, /* verified, but attributes (protocol/attributes.h) were lost */
 };
 
 struct message {
@@ -57,6 +58,7 @@ struct message {
 		length; /* bytes of the region (MSG_MR), the file (MSG_HAVE, MSG_START), the stream */
 	uint32_t rkey;        /* MSG_MR: key of the region */
 	uint64_t storage;     /* MSG_MR: bytes of storage that the sender's file needs, or 0 */
+	uint32_t kept;        /* MSG_MR: what its sender keeps of a tree: enum attributes_kept */
 	uint32_t depth;       /* MSG_MR: pieces for which the sender has posted receives */
 	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
 	struct digest digest; /* MSG_DONE, MSG_HAVE: of the data; MSG_VERDICT: authentication tag */

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "protocol/attributes.h"
 #include "protocol/little-endian.h"
 #include "protocol/tree.h"
 
@@ -49,6 +50,8 @@ static bool is_valid(const struct tree_entry *entry)
 	case TREE_ASK:
 		return entry->name_size == 0 && entry->size > TREE_ASK_SIZE &&
 		       entry->size <= TREE_ASK_MAX;
+	case TREE_ATTRIBUTES:
+		return entry->name_size == 0 && entry->size > 0 && entry->size <= ATTRIBUTES_MAX;
 	}
 	return false;
 }

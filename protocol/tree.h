@@ -32,15 +32,18 @@ enum tree_kind {
 	TREE_HARD_LINK = 7, /* another name of an earlier file; contents: that file's path */
 
 	/* Only if the peer answers: `answers` of its hello. Asks precede TREE_START. */
-	TREE_ASK = 8,       /* for what the peer has of a file; contents: its size and path */
-	TREE_ASKED = 9,     /* no further ask follows */
-	TREE_KEPT = 10,     /* a file that the peer has as it is; no contents */
-	TREE_CONTINUED = 11 /* the same as TREE_SPARSE, but the first hole is what the peer has */
+	TREE_ASK = 8,        /* for what the peer has of a file; contents: its size and path */
+	TREE_ASKED = 9,      /* no further ask follows */
+	TREE_KEPT = 10,      /* a file that the peer has as it is; no contents */
+	TREE_CONTINUED = 11, /* the same as TREE_SPARSE, but the first hole is what the peer has */
+
+	/* Only if both ends keep attributes: protocol/attributes.h. */
+	TREE_ATTRIBUTES = 12 /* of the next entry, which is not a hard link; contents: they */
 };
 
 struct tree_entry {
 	enum tree_kind kind;
-	uint16_t mode;        /* permissions, at most 0777 */
+	uint16_t mode;        /* permissions, at most 0777; TREE_START: enum attributes_kept */
 	uint32_t nanoseconds; /* of the modification time */
 	int64_t seconds;      /* of the modification time, since 1970 */
 	uint64_t size; /* bytes of the contents, or of a file that has some; at most INT64_MAX */

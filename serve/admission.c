@@ -170,6 +170,7 @@ static const char *cause_of(enum refusal refusal)
 	case REFUSAL_NO_DATA:
 	case REFUSAL_NO_FOLDER:
 	case REFUSAL_TREE:
+	case REFUSAL_KEPT:
 		break;
 	}
 	return explain(FAILURE_REFUSED, PHASE_CONNECT, (int)refusal)->cause;

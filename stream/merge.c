@@ -11,13 +11,31 @@
 #include "stream/folder-list.h"
 #include "stream/merge.h"
 
-static int merge(int from, int to, char path[PATH_MAX], size_t used);
+/* Where the merge is, and what it keeps. */
+struct place {
+	char *path; /* PATH_MAX bytes */
+	size_t used;
+	const struct keeping *keeping;
+};
 
-/* Merges a folder into one that exists, which gets its permissions and time. */
-static int merge_into(int from, int to, const char *name, const struct stat *status,
-	const struct stat *theirs, char path[PATH_MAX], size_t used)
+static int merge(int from, int to, const struct place *place);
+
+/* Gives a folder the permissions, attributes and time of the one that was merged into it. */
+static void take_over(int inner, int existing, const struct stat *status, const struct place *place)
 {
 	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, status->st_mtim};
+
+	if (place->keeping && place->keeping->kept)
+		attributes_copy(place->keeping, inner, status, existing, place->path);
+	else
+		fchmod(existing, status->st_mode & 0777);
+	futimens(existing, times);
+}
+
+/* Merges a folder into one that exists. */
+static int merge_into(int from, int to, const char *name, const struct stat *status,
+	const struct stat *theirs, const struct place *place)
+{
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int inner, existing, error;
 
@@ -31,12 +49,10 @@ static int merge_into(int from, int to, const char *name, const struct stat *sta
 	if (!error) {
 		/* The owner may lack a permission there that the merge needs. */
 		fchmod(existing, (status->st_mode & 0777) | 0700);
-		error = merge(inner, existing, path, used);
+		error = merge(inner, existing, place);
 	}
-	if (!error) {
-		fchmod(existing, status->st_mode & 0777);
-		futimens(existing, times);
-	}
+	if (!error)
+		take_over(inner, existing, status, place);
 	if (inner >= 0)
 		close(inner);
 	if (existing >= 0)
@@ -44,7 +60,7 @@ static int merge_into(int from, int to, const char *name, const struct stat *sta
 	return error;
 }
 
-static int move_entry(int from, int to, const char *name, char path[PATH_MAX], size_t used)
+static int move_entry(int from, int to, const char *name, const struct place *place)
 {
 	struct stat ours, theirs;
 	bool exists;
@@ -59,11 +75,11 @@ static int move_entry(int from, int to, const char *name, char path[PATH_MAX], s
 	if (exists && S_ISDIR(theirs.st_mode) && !S_ISDIR(ours.st_mode))
 		return -EISDIR;
 	if (S_ISDIR(ours.st_mode))
-		return merge_into(from, to, name, &ours, &theirs, path, used);
+		return merge_into(from, to, name, &ours, &theirs, place);
 	return renameat(from, name, to, name) ? -errno : 0;
 }
 
-static int merge(int from, int to, char path[PATH_MAX], size_t used)
+static int merge(int from, int to, const struct place *place)
 {
 	DIR *list = folder_list_open(from);
 	const struct dirent *entry;
@@ -73,21 +89,24 @@ static int merge(int from, int to, char path[PATH_MAX], size_t used)
 		return -errno;
 	while (!error && (entry = folder_list_next(list))) {
 		const char *name = entry->d_name;
-		size_t longer;
+		size_t used = place->used, longer = used + strlen(name) + (used > 0);
+		struct place inner = *place;
 
-		longer = used + strlen(name) + (used > 0);
-		if (longer < PATH_MAX)
-			snprintf(path + used, PATH_MAX - used, "%s%s", used > 0 ? "/" : "", name);
-		error = move_entry(from, to, name, path, longer < PATH_MAX ? longer : used);
+		if (longer < PATH_MAX) {
+			snprintf(place->path + used, PATH_MAX - used, "%s%s", used > 0 ? "/" : "",
+				name);
+			inner.used = longer;
+		}
+		error = move_entry(from, to, name, &inner);
 		if (!error)
-			path[used] = '\0';
+			place->path[used] = '\0';
 	}
 	closedir(list);
 	return error;
 }
 
-int merge_folders(int from, int to, char path[PATH_MAX])
+int merge_folders(int from, int to, char path[PATH_MAX], const struct keeping *keeping)
 {
 	path[0] = '\0';
-	return merge(from, to, path, 0);
+	return merge(from, to, &(struct place){.path = path, .keeping = keeping});
 }

@@ -8,11 +8,13 @@
 
 #include <limits.h>
 
+#include "stream/attributes.h"
+
 /*
  * Merges everything from one open folder into another. Returns 0, or -errno with the path of the
  * entry below the folder: -ENOTDIR or -EISDIR if one is a folder and the other is not. What was
- * moved until then stays.
+ * moved until then stays. Attributes of folders are kept like this; NULL: none are.
  */
-int merge_folders(int from, int to, char path[PATH_MAX]);
+int merge_folders(int from, int to, char path[PATH_MAX], const struct keeping *keeping);
 
 #endif

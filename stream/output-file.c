@@ -244,6 +244,7 @@ static int open_tree(struct output_file *file, const char *path,
 		.update = file->update,
 		.keyed = offer->keyed,
 		.answers = offer->answers,
+		.keeping = offer->keeping,
 	};
 	int error = 0;
 

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "protocol/digest.h"
+#include "stream/attributes.h"
 #include "stream/file-name.h"
 #include "stream/tree-progress.h"
 #include "stream/writer.h"
@@ -47,6 +48,8 @@ struct output_file_options {
 	bool force;  /* replace an existing file as if it were new; never a directory */
 	bool update; /* merge a tree stream into existing directories */
 	bool direct; /* write a regular file past the page cache; not those of a tree stream */
+	unsigned int kept; /* attributes of a tree stream that may be kept: enum attributes_kept */
+	bool numeric;      /* struct keeping */
 };
 
 /* The name that a peer gives its data: untrusted bytes. See stream/file-name.h. */
@@ -61,6 +64,7 @@ struct output_file_offer {
 	struct tree_progress *progress; /* of a tree stream, may be NULL; outlives the file */
 	const struct digester *keyed;   /* of a tree stream: struct tree_output_options */
 	struct writer answers;          /* the same */
+	struct keeping keeping;         /* the same */
 };
 
 /*

@@ -73,6 +73,8 @@ struct sink {
 	char path[PATH_MAX]; /* of the output file, once it is open, whatever becomes of the data */
 	unsigned long entries; /* of a tree stream */
 	struct tree_progress tree_progress;
+	struct id_names *names; /* for attributes, or NULL: none are kept */
+	struct omitted lost;    /* entries of which attributes could not be kept */
 
 	_Atomic enum sink_state state;
 };
@@ -89,8 +91,11 @@ int sink_open(struct sink **result, const struct output_file_options *options, u
 	sink->options = options;
 	sink->total = size;
 	sink->threaded = options->output || size > SINK_TEXT_SIZE;
+	omitted_start(&sink->lost);
 	sink->digester = digester_new();
-	if (!sink->digester) {
+	if (options->kept)
+		sink->names = id_names_new();
+	if (!sink->digester || (options->kept && !sink->names)) {
 		sink_close(sink);
 		return -ENOMEM;
 	}
@@ -108,6 +113,8 @@ void sink_close(struct sink *sink)
 		close(sink->answering);
 	digester_free(sink->digester);
 	digester_free(sink->keyed);
+	id_names_free(sink->names);
+	omitted_end(&sink->lost);
 	digester_free(sink->unused);
 	free(sink->copies);
 	memory_budget_return(sink->copies_memory, sink->copies_filled);
@@ -509,6 +516,10 @@ void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool r
 	sink->offer = *offer;
 	sink->offer.name = sink->name;
 	sink->offer.progress = &sink->tree_progress;
+	sink->offer.keeping.kept &= sink->options->kept;
+	sink->offer.keeping.numeric = sink->options->numeric;
+	sink->offer.keeping.names = sink->names;
+	sink->offer.keeping.lost = &sink->lost;
 	if (sink->offer.size > sizeof(sink->name))
 		sink->offer.size = sizeof(sink->name);
 	memcpy(sink->name, offer->name, sink->offer.size);
@@ -578,6 +589,11 @@ const char *sink_name(const struct sink *sink)
 unsigned long sink_entries(const struct sink *sink)
 {
 	return sink->entries;
+}
+
+struct omitted *sink_lost(struct sink *sink)
+{
+	return sink->offer.keeping.kept ? &sink->lost : NULL;
 }
 
 struct tree_state sink_tree(struct sink *sink)

@@ -121,6 +121,12 @@ unsigned long sink_entries(const struct sink *sink);
 /* Of a stored tree stream, what it consists of and which file arrives; otherwise 0. Any thread. */
 struct tree_state sink_tree(struct sink *sink);
 
+/*
+ * The entries of a stored tree stream of which attributes could not be kept; NULL if none were to
+ * be. Valid until sink_close(). Any thread.
+ */
+struct omitted *sink_lost(struct sink *sink);
+
 /* The path of the stored file, "" if none was stored. Valid in state SINK_VERIFIED. */
 const char *sink_path(const struct sink *sink);
 

@@ -32,6 +32,8 @@ struct source {
 	struct tree_input *tree; /* the input is a tree, or NULL */
 	struct tree_progress tree_progress;
 	struct omitted skipped, unreadable; /* of the tree */
+	struct keeping keeping;             /* its attributes that may be sent, */
+	struct omitted lost;                /* and entries without them */
 	bool is_tree;                       /* `tree` is NULL once it was read */
 	const char *fifo;                   /* path of a FIFO that is not open yet, or NULL */
 	int descriptor;                     /* -1: not open yet */
@@ -163,6 +165,7 @@ static struct source *new_source(void)
 		pthread_mutex_init(&source->claiming, NULL);
 		omitted_start(&source->skipped);
 		omitted_start(&source->unreadable);
+		omitted_start(&source->lost);
 	}
 	return source;
 }
@@ -201,6 +204,15 @@ int source_exclude(struct source *source, const char *const patterns[], unsigned
 		return cannot_read(why, source->name, strerror(-error), error);
 	snprintf(source->name, sizeof(source->name), "%s", tree_input_name(source->tree));
 	return 0;
+}
+
+int source_offer_attributes(
+	struct source *source, unsigned int kept, bool numeric, char why[WORKER_WHY_SIZE])
+{
+	source->keeping = (struct keeping){
+		.kept = kept, .numeric = numeric, .names = id_names_new(), .lost = &source->lost};
+	return source->keeping.names ? 0
+				     : cannot_read(why, source->name, strerror(ENOMEM), -ENOMEM);
 }
 
 int source_open(struct source **result, const char *input, const void *text, size_t text_size,
@@ -297,6 +309,8 @@ void source_close(struct source *source)
 	pthread_mutex_destroy(&source->claiming);
 	omitted_end(&source->skipped);
 	omitted_end(&source->unreadable);
+	omitted_end(&source->lost);
+	id_names_free(source->keeping.names);
 	free(source);
 }
 
@@ -328,6 +342,11 @@ struct omitted *source_skipped(struct source *source)
 struct omitted *source_unreadable(struct source *source)
 {
 	return source->is_tree ? &source->unreadable : NULL;
+}
+
+struct omitted *source_lost(struct source *source)
+{
+	return source->is_tree && source->keeping.kept ? &source->lost : NULL;
 }
 
 const struct pace *source_pace(const struct source *source)
@@ -644,6 +663,13 @@ void source_extend_tree(struct source *source)
 {
 	if (source->tree)
 		tree_input_extend(source->tree);
+}
+
+void source_keep(struct source *source, unsigned int kept)
+{
+	source->keeping.kept &= kept;
+	if (source->tree)
+		tree_input_keep(source->tree, &source->keeping);
 }
 
 void source_begin(struct source *source)

@@ -51,6 +51,13 @@ int source_exclude(struct source *source, const char *const patterns[], unsigned
 	char why[WORKER_WHY_SIZE]);
 
 /*
+ * Prepares to send these attributes (enum attributes_kept) of a tree, if the peer keeps them:
+ * source_keep(). Returns 0 or -ENOMEM with a message in why. Call it before source_start().
+ */
+int source_offer_attributes(
+	struct source *source, unsigned int kept, bool numeric, char why[WORKER_WHY_SIZE]);
+
+/*
  * A source of what a sink answers (sink_answer()): the reading end of a pipe, which it closes. On
  * failure, -ENOMEM, it is still the caller's.
  */
@@ -100,6 +107,9 @@ struct tree_state source_tree(struct source *source, uint64_t moved);
 struct omitted *source_skipped(struct source *source);
 struct omitted *source_unreadable(struct source *source);
 
+/* The same for entries of which attributes could not be read; NULL if none are sent. */
+struct omitted *source_lost(struct source *source);
+
 /* What the threads spend their time on. Any thread. */
 const struct pace *source_pace(const struct source *source);
 
@@ -119,6 +129,9 @@ void source_set_key(struct source *source, const uint8_t key[DIGEST_KEY_SIZE]);
 
 /* Sends a tree with all kinds of entries: tree_input_extend(). Before it begins. */
 void source_extend_tree(struct source *source);
+
+/* Sends those attributes of a tree that were offered and are among these. Before it begins. */
+void source_keep(struct source *source, unsigned int kept);
 
 /* Lets the thread fill the ring. */
 void source_begin(struct source *source);

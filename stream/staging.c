@@ -95,7 +95,7 @@ static void fold(const struct staging *staging, uint32_t newer, uint32_t older)
 	char path[PATH_MAX];
 
 	for (int tries = 0; from >= 0 && to >= 0 && error && tries < CONFLICTS_MAX; tries++) {
-		error = merge_folders(from, to, path);
+		error = merge_folders(from, to, path, NULL);
 		if (error == -EISDIR || error == -ENOTDIR)
 			remove_path(to, path);
 	}

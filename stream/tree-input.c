@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/memory-budget.h"
+#include "protocol/attributes.h"
 #include "protocol/little-endian.h"
 #include "protocol/tree.h"
 #include "stream/file-digest.h"
@@ -60,6 +61,9 @@ struct entry {
 	uint64_t there;                   /* bytes that the peer has */
 	int stop_fd;                      /* ends long reads */
 	uint8_t *contents;                /* of a file that was read, or of a link; or NULL */
+	const struct keeping *keeping;    /* what is sent of its attributes, */
+	struct attributes *attributes;    /* and these, or NULL */
+	int lost;                         /* -errno: they could not be read; 0 */
 	int file;                         /* open, if its contents are not read yet; otherwise -1 */
 
 	char texts[]; /* name, path */
@@ -92,6 +96,7 @@ struct tree_input {
 	const struct digester *keyed;         /* the same */
 	int stop_fd;                          /* the caller's, of the last read */
 	bool flush, early;                    /* it is to end, or ended, before the next entry */
+	struct keeping keeping;               /* what is sent of attributes */
 	struct tree_progress *progress;       /* the caller's, or NULL */
 	struct omitted *skipped, *unreadable; /* the same */
 
@@ -100,6 +105,8 @@ struct tree_input {
 	char walk_why[WORKER_WHY_SIZE];
 
 	/* what is being sent */
+	struct attributes *attributes; /* before what is pending, or NULL */
+	size_t attributes_used;        /* bytes of them, and of their header before them */
 	uint8_t pending[TREE_HEADER_SIZE + TREE_NAME_MAX];
 	size_t pending_size, pending_used;
 	struct entry *entry; /* whose contents follow, or NULL */
@@ -166,6 +173,7 @@ static void free_entry(struct entry *entry)
 		close(entry->file);
 	walk_folder_release(entry->folder);
 	free(entry->contents);
+	free(entry->attributes);
 	free(entry);
 }
 
@@ -233,6 +241,24 @@ static void identify(struct entry *entry, const struct stat *status)
 	entry->linked = entry->extended && S_ISREG(status->st_mode) && status->st_nlink > 1;
 }
 
+/* Reads the attributes that are sent; file: -1 if the status is enough for them. */
+static void read_attributes(struct entry *entry, int file, const struct stat *status)
+{
+	if (entry->keeping->kept)
+		entry->lost = attributes_read(entry->keeping, file, status, &entry->attributes);
+}
+
+/* The same for a file that is not open, only to find out their size. */
+static void sum_attributes(struct entry *entry, const struct stat *status)
+{
+	bool opens = S_ISREG(status->st_mode) && entry->keeping->kept & (KEPT_XATTRS | KEPT_ACLS);
+	int file = opens ? open_entry(entry) : -1;
+
+	read_attributes(entry, file, status);
+	if (file >= 0)
+		close(file);
+}
+
 /* Finds out the size of an entry in the stream, and the storage that it needs. */
 static void sum_entry(struct entry *entry)
 {
@@ -251,6 +277,7 @@ static void sum_entry(struct entry *entry)
 	entry->length = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
 	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
 	identify(entry, &status);
+	sum_attributes(entry, &status);
 }
 
 /* Fills in what the entry's status determines. */
@@ -327,6 +354,7 @@ static void open_file(struct entry *entry)
 		entry, entry->extended && holes_likely(&status) ? TREE_SPARSE : TREE_FILE, &status);
 	entry->header.size = (uint64_t)status.st_size;
 	identify(entry, &status);
+	read_attributes(entry, entry->file, &status);
 	if (!is_there(entry) && !entry->error && entry->header.kind == TREE_FILE &&
 		entry->header.size > 0 && entry->header.size <= entry->ahead)
 		read_ahead(entry);
@@ -354,6 +382,7 @@ static void read_link(struct entry *entry)
 		return leave_out(entry, -ENAMETOOLONG, NULL);
 	describe(entry, TREE_LINK, &status);
 	entry->header.size = (uint64_t)length;
+	read_attributes(entry, -1, &status);
 }
 
 /* The work of a task. */
@@ -422,6 +451,7 @@ void tree_input_close(struct tree_input *input)
 	hard_links_forget(&input->links);
 	tasks_return_memory(input->window);
 	free(input->excluded);
+	free(input->attributes);
 	free(input);
 }
 
@@ -457,6 +487,11 @@ void tree_input_extend(struct tree_input *input)
 	input->extended = true;
 }
 
+void tree_input_keep(struct tree_input *input, const struct keeping *keeping)
+{
+	input->keeping = *keeping;
+}
+
 void tree_input_count_in(struct tree_input *input, struct tree_progress *progress)
 {
 	input->progress = progress;
@@ -490,6 +525,18 @@ static void omit(const struct tree_input *input, struct omitted *omitted, const 
 {
 	if (input->beginning == STARTED && omitted)
 		omitted_add(omitted, line);
+}
+
+/* Lists an entry whose attributes are not sent. */
+static void lose_attributes(const struct tree_input *input, const struct entry *entry)
+{
+	char line[WORKER_WHY_SIZE];
+
+	if (!entry->lost)
+		return;
+	tree_walk_describe(line, "cannot keep the attributes of", entry->path,
+		entry->lost == -E2BIG ? "they are larger than 128 KiB" : strerror(-entry->lost));
+	omit(input, input->keeping.lost, line);
 }
 
 static void skip(const struct tree_input *input, const char *path)
@@ -528,6 +575,7 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 	entry->sums = input->beginning != STARTED;
 	entry->extended = input->extended;
 	entry->ahead = input->ahead;
+	entry->keeping = &input->keeping;
 	entry->file = -1;
 	entry->name = memcpy(entry->texts, name, name_size);
 	entry->path = memcpy(entry->texts + name_size, found->path, path_size);
@@ -537,14 +585,16 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 		entry->keyed = input->keyed;
 		entry->stop_fd = input->stop_fd;
 	}
-	if (found->kind == WALK_FOLDER)
+	if (found->kind == WALK_FOLDER) {
 		describe(entry, TREE_FOLDER, &found->folder->status);
-	else if (found->kind == WALK_LEAVE)
+		read_attributes(entry, found->folder->descriptor, &found->folder->status);
+	} else if (found->kind == WALK_LEAVE) {
 		entry->header.kind = TREE_LEAVE;
-	else if (found->kind == WALK_CLOSED)
+	} else if (found->kind == WALK_CLOSED) {
 		fail(entry, found->error, NULL);
-	else
+	} else {
 		entry->folder = walk_folder_use(found->folder);
+	}
 	entry->omitted = found->kind == WALK_CLOSED;
 	return entry;
 }
@@ -597,6 +647,7 @@ static int take_entry(struct tree_input *input, struct entry **taken, char *why)
 			return input->walk_result;
 		}
 		if (!entry->error) {
+			lose_attributes(input, entry);
 			*taken = entry;
 			return 1;
 		}
@@ -628,6 +679,8 @@ static void link_again(struct tree_input *input, struct entry *entry)
 		close(entry->file);
 	entry->file = -1;
 	entry->storage = 0;
+	free(entry->attributes);
+	entry->attributes = NULL;
 	entry->header.kind = TREE_HARD_LINK;
 	entry->header.size = strlen(target);
 }
@@ -636,6 +689,8 @@ static void link_again(struct tree_input *input, struct entry *entry)
 static void add_entry(struct sums *sums, const struct entry *entry)
 {
 	sums->total += TREE_HEADER_SIZE + strlen(entry->sent) + entry->header.size;
+	if (entry->attributes)
+		sums->total += TREE_HEADER_SIZE + entry->attributes->size;
 	sums->files += entry->kind == WALK_FILE || entry->kind == WALK_LINK;
 	sums->storage += entry->storage;
 }
@@ -691,6 +746,15 @@ static void send_header(struct tree_input *input, const struct tree_entry *heade
 	input->pending_used = 0;
 }
 
+/* The same with the attributes of the entry before it. */
+static void send_described(struct tree_input *input, struct entry *entry, const char *name)
+{
+	send_header(input, &entry->header, name);
+	input->attributes = entry->attributes;
+	input->attributes_used = 0;
+	entry->attributes = NULL;
+}
+
 /* True if the entry's data is sent in runs. */
 static bool has_runs(const struct entry *entry)
 {
@@ -706,7 +770,7 @@ static bool is_file(const struct entry *entry)
 /* Prepares the first entry, which says what the stream consists of. */
 static void send_start(struct tree_input *input)
 {
-	struct tree_entry start = {.kind = TREE_START};
+	struct tree_entry start = {.kind = TREE_START, .mode = (uint16_t)input->keeping.kept};
 	const struct sums *sums = &input->sums;
 	uint64_t total = input->produced + TREE_HEADER_SIZE + sums->total;
 
@@ -737,6 +801,8 @@ static bool make_ask(struct tree_input *input, struct entry *entry)
 	le_put64(contents, entry->length);
 	memcpy(contents + TREE_ASK_SIZE, entry->path, size);
 	entry->contents = contents;
+	free(entry->attributes);
+	entry->attributes = NULL;
 	entry->header = (struct tree_entry){.kind = TREE_ASK,
 		.mode = entry->linked ? TREE_ASK_LINKED : 0,
 		.size = TREE_ASK_SIZE + size};
@@ -766,7 +832,7 @@ static int sum_up(struct tree_input *input, int stop_fd, struct entry **question
 /* Prepares an entry under this name, whose contents follow. */
 static void send_entry(struct tree_input *input, struct entry *entry, const char *name)
 {
-	send_header(input, &entry->header, name);
+	send_described(input, entry, name);
 	input->entry = entry;
 	input->used = input->run_left = 0;
 }
@@ -839,7 +905,7 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 		send_entry(input, entry, entry->sent);
 		return 1;
 	}
-	send_header(input, &entry->header, entry->sent);
+	send_described(input, entry, entry->sent);
 	/* The next one may take as long to digest. */
 	input->flush = entry->there >= TASKS_FILE_SIZE;
 	free_entry(entry);
@@ -912,6 +978,32 @@ static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size
 	return got;
 }
 
+/* Takes the next bytes of the attributes, with their header. */
+static size_t take_attributes(struct tree_input *input, uint8_t *buffer, size_t size)
+{
+	const struct attributes *attributes = input->attributes;
+	const struct tree_entry entry = {.kind = TREE_ATTRIBUTES, .size = attributes->size};
+	uint8_t header[TREE_HEADER_SIZE];
+	size_t at = input->attributes_used, end = TREE_HEADER_SIZE;
+	const uint8_t *from = header + at;
+
+	if (at < TREE_HEADER_SIZE) {
+		tree_encode(&entry, header);
+	} else {
+		from = attributes->bytes + (at - TREE_HEADER_SIZE);
+		end += attributes->size;
+	}
+	if (size > end - at)
+		size = end - at;
+	memcpy(buffer, from, size);
+	input->attributes_used += size;
+	if (input->attributes_used < TREE_HEADER_SIZE + attributes->size)
+		return size;
+	free(input->attributes);
+	input->attributes = NULL;
+	return size;
+}
+
 static size_t take_pending(struct tree_input *input, void *buffer, size_t size)
 {
 	size_t left = input->pending_size - input->pending_used;
@@ -934,7 +1026,9 @@ ssize_t tree_input_read(
 	while (used < size && got > 0) {
 		size_t before = used;
 
-		if (input->pending_used < input->pending_size) {
+		if (input->attributes) {
+			used += take_attributes(input, bytes + used, size - used);
+		} else if (input->pending_used < input->pending_size) {
 			used += take_pending(input, bytes + used, size - used);
 		} else if (input->entry) {
 			got = send_contents(input, bytes + used, size - used, why);

@@ -18,6 +18,7 @@
 #include "base/worker.h"
 #include "protocol/tree.h"
 #include "stream/answers.h"
+#include "stream/attributes.h"
 #include "stream/omitted.h"
 #include "stream/tree-progress.h"
 
@@ -68,6 +69,13 @@ bool tree_input_awaits(const struct tree_input *input);
  * Call it before tree_input_read().
  */
 void tree_input_extend(struct tree_input *input);
+
+/*
+ * Sends these attributes (TREE_ATTRIBUTES), for which the peer must have asked. What cannot be read
+ * is listed in `lost` when the stream passes it. Names and list belong to the caller and must
+ * outlive the tree input. Call it before tree_input_read().
+ */
+void tree_input_keep(struct tree_input *input, const struct keeping *keeping);
 
 /*
  * Counts the stream's files there, which must outlive the tree input. Call it before

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "host/memory-budget.h"
+#include "protocol/attributes.h"
 #include "protocol/little-endian.h"
 #include "protocol/tree.h"
 #include "stream/file-name.h"
@@ -37,12 +39,26 @@
 /* Maximum bytes of a path shown in an error. */
 #define SHOWN_MAX 200
 
+/*
+ * What an entry gets besides its permissions and time, if attributes are kept. It belongs to the
+ * entry's folder, file or item.
+ */
+struct extra {
+	const struct keeping *keeping;
+	struct attributes *attributes; /* or NULL: the entry has none */
+	char path[];                   /* to be shown */
+};
+
+/* Entries with attributes of this size or more are no tasks, so that those need little memory. */
+#define LARGE_ATTRIBUTES ((size_t)8 << 10)
+
 /* An open folder of the stream, used by its level and by tasks. */
 struct folder {
 	int descriptor;
 	atomic_uint users;
 	bool left; /* the stream has left it, so it gets its permissions and time: */
 	struct tree_entry entry;
+	struct extra *extra; /* or NULL */
 };
 
 /*
@@ -64,7 +80,9 @@ struct level {
 struct later {
 	struct later *next;
 	struct tree_entry entry;
-	dev_t device; /* of the file, and its number there: */
+	struct extra *extra; /* or NULL */
+	uint64_t taken;      /* bytes from the memory budget */
+	dev_t device;        /* of the file, and its number there: */
 	ino_t number;
 	char path[]; /* in the directory */
 };
@@ -74,6 +92,7 @@ struct file {
 	int descriptor;
 	atomic_uint users;
 	struct tree_entry entry;
+	struct extra *extra; /* or NULL */
 };
 
 /* A small file, a piece of a larger one or a symbolic link, and what became of it. */
@@ -83,6 +102,7 @@ struct item {
 	off_t position;
 	struct folder *folder; /* that contains it */
 	struct tree_entry entry;
+	struct extra *extra; /* or NULL */
 	const char *name, *path;
 	uint8_t *contents; /* or the link's target, with a zero byte behind it */
 	size_t size, have; /* its bytes, and those so far */
@@ -97,8 +117,9 @@ enum part {
 	PART_HEADER,
 	PART_NAME,
 	PART_TARGET, /* of a link; or what is asked for */
-	PART_RUN,    /* of a sparse file: its header */
-	PART_DATA,   /* of a file */
+	PART_ATTRIBUTES,
+	PART_RUN,  /* of a sparse file: its header */
+	PART_DATA, /* of a file */
 };
 
 struct tree_output {
@@ -113,16 +134,18 @@ struct tree_output {
 	char path[PATH_MAX]; /* of the current entry, for errors; truncated if too long */
 
 	enum part part;
-	size_t got; /* bytes of the current header, name, target or run */
+	size_t got; /* bytes of the current header, name, target, attributes or run */
 	uint8_t header[TREE_HEADER_SIZE];
 	char name[FILE_NAME_MAX + 1];
 	char target[TREE_ASK_MAX + 1];
 	uint8_t run[TREE_RUN_SIZE];
 	struct tree_entry entry;
-	struct file *file; /* whose data arrives; NULL: none, or a small one */
-	off_t position;    /* bytes of it so far, with holes */
-	uint64_t data_end; /* where its data ends, or that of the run */
-	off_t continued;   /* bytes of it that were there; 0: it is new */
+	struct attributes *attributes; /* of the next entry, or NULL */
+	struct extra *extra;           /* of the current one, until something owns it, or NULL */
+	struct file *file;             /* whose data arrives; NULL: none, or a small one */
+	off_t position;                /* bytes of it so far, with holes */
+	uint64_t data_end;             /* where its data ends, or that of the run */
+	off_t continued;               /* bytes of it that were there; 0: it is new */
 
 	struct tasks tasks;
 	unsigned int window; /* most tasks at a time; 1: there are none */
@@ -189,15 +212,25 @@ static struct folder *new_folder(int descriptor)
 	return folder;
 }
 
-/* Sets permissions and time, which some file systems do not support. */
-static void set_attributes(int file, const struct tree_entry *entry)
+static void free_extra(struct extra *extra)
+{
+	if (extra)
+		free(extra->attributes);
+	free(extra);
+}
+
+/* Sets permissions, time and attributes, which some file systems do not support. */
+static void set_attributes(int file, const struct tree_entry *entry, const struct extra *extra)
 {
 	struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
 		{.tv_sec = entry->seconds, .tv_nsec = entry->nanoseconds},
 	};
 
-	fchmod(file, entry->mode);
+	if (extra)
+		attributes_set(extra->keeping, file, entry->mode, extra->attributes, extra->path);
+	else
+		fchmod(file, entry->mode);
 	futimens(file, times);
 }
 
@@ -207,8 +240,9 @@ static void release_folder(struct folder *folder)
 	if (--folder->users > 0)
 		return;
 	if (folder->left)
-		set_attributes(folder->descriptor, &folder->entry);
+		set_attributes(folder->descriptor, &folder->entry, folder->extra);
 	close(folder->descriptor);
+	free_extra(folder->extra);
 	free(folder);
 }
 
@@ -222,18 +256,19 @@ static int create_file(int folder, const char *name)
 }
 
 /* Closes a file of this size. */
-static int finish_file(int file, const struct tree_entry *entry, off_t size)
+static int finish_file(
+	int file, const struct tree_entry *entry, const struct extra *extra, off_t size)
 {
 	int error = ftruncate(file, size) ? -errno : 0;
 
-	set_attributes(file, entry);
+	set_attributes(file, entry, extra);
 	if (close(file) && !error)
 		error = -errno;
 	return error;
 }
 
-static int make_link(
-	int folder, const char *name, const char *target, const struct tree_entry *entry)
+static int make_link(int folder, const char *name, const char *target,
+	const struct tree_entry *entry, const struct extra *extra)
 {
 	const struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
@@ -242,6 +277,8 @@ static int make_link(
 
 	if (symlinkat(target, folder, name))
 		return -errno;
+	if (extra)
+		attributes_set_link(extra->keeping, folder, name, extra->attributes, extra->path);
 	utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW);
 	return 0;
 }
@@ -254,9 +291,11 @@ static int release_file(struct file *file, bool complete)
 	if (!file || --file->users > 0)
 		return 0;
 	if (complete)
-		error = finish_file(file->descriptor, &file->entry, (off_t)file->entry.size);
+		error = finish_file(
+			file->descriptor, &file->entry, file->extra, (off_t)file->entry.size);
 	else
 		close(file->descriptor);
+	free_extra(file->extra);
 	free(file);
 	return error;
 }
@@ -287,8 +326,8 @@ static void work(struct task *task)
 		return;
 	}
 	if (item->entry.kind == TREE_LINK) {
-		item->error =
-			make_link(folder, item->name, (const char *)item->contents, &item->entry);
+		item->error = make_link(folder, item->name, (const char *)item->contents,
+			&item->entry, item->extra);
 		item->exists = true;
 		return;
 	}
@@ -300,7 +339,7 @@ static void work(struct task *task)
 	}
 	item->error =
 		holes_write(&(struct holes_file){.file = file}, item->contents, item->have, 0);
-	error = finish_file(file, &item->entry, (off_t)item->have);
+	error = finish_file(file, &item->entry, item->extra, (off_t)item->have);
 	if (!item->error)
 		item->error = error;
 }
@@ -384,6 +423,7 @@ static void free_item(struct tree_output *output, struct item *item)
 		return;
 	release_file(item->file, false);
 	release_folder(item->folder);
+	free_extra(item->extra);
 	if (item->room <= SMALL_ROOM) {
 		free(item);
 		return;
@@ -433,6 +473,42 @@ static struct item *take_memory(struct tree_output *output, size_t room)
 	return item;
 }
 
+/* Makes the current entry's extra, if attributes are kept. Returns 0 or -ENOMEM. */
+static int make_extra(struct tree_output *output)
+{
+	size_t size = strlen(output->path) + 1;
+	struct extra *extra;
+
+	free_extra(output->extra);
+	output->extra = NULL;
+	if (!output->options.keeping.kept)
+		return 0;
+	extra = malloc(sizeof(*extra) + size);
+	if (!extra)
+		return -ENOMEM;
+	*extra = (struct extra){
+		.keeping = &output->options.keeping, .attributes = output->attributes};
+	memcpy(extra->path, output->path, size);
+	output->attributes = NULL;
+	output->extra = extra;
+	return 0;
+}
+
+/* The current entry's extra, which now belongs to the caller. */
+static struct extra *take_extra(struct tree_output *output)
+{
+	struct extra *extra = output->extra;
+
+	output->extra = NULL;
+	return extra;
+}
+
+static bool has_large_attributes(const struct tree_output *output)
+{
+	return output->extra && output->extra->attributes &&
+	       output->extra->attributes->size >= LARGE_ATTRIBUTES;
+}
+
 /*
  * Makes the next bytes of the current entry an item, whose contents arrive next. Returns false if
  * there are no workers for it, or it is too large.
@@ -442,7 +518,7 @@ static bool start_item(struct tree_output *output, uint64_t size)
 	size_t name_size = strlen(output->name) + 1, path_size = strlen(output->path) + 1;
 	struct item *item;
 
-	if (output->window == 1 || size > TASKS_FILE_SIZE)
+	if (output->window == 1 || size > TASKS_FILE_SIZE || has_large_attributes(output))
 		return false;
 	item = take_memory(output, name_size + path_size + (size_t)size + 1);
 	if (!item)
@@ -450,6 +526,7 @@ static bool start_item(struct tree_output *output, uint64_t size)
 	*item = (struct item){.room = item->room, .folder = output->levels[output->depth].folder};
 	item->folder->users++;
 	item->entry = output->entry;
+	item->extra = take_extra(output);
 	item->size = (size_t)size;
 	item->name = memcpy(item->texts, output->name, name_size);
 	item->path = memcpy(item->texts + name_size, output->path, path_size);
@@ -548,6 +625,7 @@ static int enter_folder(struct tree_output *output, char *why)
 		return error;
 	}
 	level->folder->entry = output->entry;
+	level->folder->extra = take_extra(output);
 	level->path_size = strlen(output->path);
 	level->target = target;
 	level->checked = false;
@@ -632,6 +710,7 @@ static int start_file(struct tree_output *output, char *why)
 	}
 	file->users = 1;
 	file->entry = output->entry;
+	file->extra = take_extra(output);
 	output->file = file;
 	return 0;
 }
@@ -644,16 +723,36 @@ static int end_file(struct tree_output *output, char *why)
 	return error ? refuse(output, error, "", why) : 0;
 }
 
-/* Copies a file of the stream with this status, if the file system refuses another link to it. */
+/* Makes the attributes of an open file those of the current entry. Returns 0 or -errno. */
+static int read_extra(struct tree_output *output, int file, const struct stat *status)
+{
+	const struct keeping *keeping = &output->options.keeping;
+	struct attributes *attributes;
+	int error;
+
+	if (!keeping->kept)
+		return 0;
+	error = attributes_read(keeping, file, status, &attributes);
+	if (error)
+		return error;
+	free(output->attributes);
+	output->attributes = attributes;
+	return make_extra(output);
+}
+
+/*
+ * Copies a file of the stream with this status to the current entry, if the file system refuses
+ * another link to it.
+ */
 static int copy_file(
-	int from, const char *name, const struct stat *status, int folder, const char *copy)
+	struct tree_output *output, int from, const char *name, const struct stat *status)
 {
 	int source = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), file, error = 0, ended;
 	ssize_t moved = 1;
 
 	if (source < 0)
 		return -errno;
-	file = create_file(folder, copy);
+	file = create_file(folder_of(output), output->name);
 	if (file < 0) {
 		close(source);
 		return file;
@@ -662,12 +761,14 @@ static int copy_file(
 		moved = copy_file_range(source, NULL, file, NULL, 1 << 30, 0);
 	if (moved < 0)
 		error = -errno;
+	if (!error)
+		error = read_extra(output, source, status);
 	close(source);
 	ended = finish_file(file,
 		&(struct tree_entry){.mode = status->st_mode & 0777,
 			.seconds = status->st_mtim.tv_sec,
 			.nanoseconds = (uint32_t)status->st_mtim.tv_nsec},
-		status->st_size);
+		output->extra, status->st_size);
 	return error ? error : ended;
 }
 
@@ -713,7 +814,7 @@ static int take_hard_link(struct tree_output *output, char *why)
 	if (linkat(from, name, folder_of(output), output->name, 0))
 		error = -errno;
 	if (error == -EPERM || error == -EMLINK || error == -EOPNOTSUPP)
-		error = copy_file(from, name, &status, folder_of(output), output->name);
+		error = copy_file(output, from, name, &status);
 	close(from);
 	return error ? refuse_entry(output, error, why) : 0;
 }
@@ -732,7 +833,8 @@ static int take_link(struct tree_output *output, char *why)
 		memcpy(output->item->contents, output->target, output->entry.size + 1);
 		return finish_item(output, why);
 	}
-	error = make_link(folder_of(output), output->name, output->target, &output->entry);
+	error = make_link(
+		folder_of(output), output->name, output->target, &output->entry, output->extra);
 	return error ? refuse_entry(output, error, why) : 0;
 }
 
@@ -740,12 +842,23 @@ static int take_link(struct tree_output *output, char *why)
 static int change_later(struct tree_output *output, const struct stat *status)
 {
 	size_t size = strlen(output->path) + 1;
-	struct later *later = malloc(sizeof(*later) + size);
+	const struct attributes *attributes = output->extra ? output->extra->attributes : NULL;
+	uint64_t taken = attributes ? attributes->size : 0;
+	struct failure failure = {0};
+	struct later *later;
 
-	if (!later)
+	if (memory_budget_take(taken, &failure))
 		return -ENOMEM;
+	memory_budget_filled(taken);
+	later = malloc(sizeof(*later) + size);
+	if (!later) {
+		memory_budget_return(taken, taken);
+		return -ENOMEM;
+	}
 	*later = (struct later){.next = output->later,
 		.entry = output->entry,
+		.extra = take_extra(output),
+		.taken = taken,
 		.device = status->st_dev,
 		.number = status->st_ino};
 	memcpy(later->path, output->path, size);
@@ -754,11 +867,11 @@ static int change_later(struct tree_output *output, const struct stat *status)
 }
 
 /*
- * Gives the file with this name, if it is still this one, the entry's permissions and time. Returns
- * 0 or -errno; -ESTALE: it is another one.
+ * Gives the file with this name, if it is still this one, the entry's permissions, time and
+ * attributes. Returns 0 or -errno; -ESTALE: it is another one.
  */
-static int set_attributes_at(
-	int folder, const char *name, dev_t device, ino_t number, const struct tree_entry *entry)
+static int set_attributes_at(int folder, const char *name, dev_t device, ino_t number,
+	const struct tree_entry *entry, const struct extra *extra)
 {
 	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
 	struct stat status;
@@ -770,17 +883,30 @@ static int set_attributes_at(
 	else if (status.st_dev != device || status.st_ino != number)
 		error = -ESTALE;
 	else
-		set_attributes(file, entry);
+		set_attributes(file, entry, extra);
 	close(file);
 	return error;
 }
 
-/* True if the file has the entry's permissions and time. */
-static bool has_attributes(const struct stat *status, const struct tree_entry *entry)
+/* True if the file with this name has the entry's permissions, time and attributes. */
+static bool has_attributes(const struct tree_output *output, int folder, const struct stat *status)
 {
-	return (status->st_mode & 07777) == entry->mode &&
-	       status->st_mtim.tv_sec == entry->seconds &&
-	       status->st_mtim.tv_nsec == entry->nanoseconds;
+	const struct tree_entry *entry = &output->entry;
+	const struct extra *extra = output->extra;
+	bool same;
+	int file;
+
+	if (status->st_mtim.tv_sec != entry->seconds ||
+		status->st_mtim.tv_nsec != entry->nanoseconds)
+		return false;
+	if (!extra)
+		return (status->st_mode & 07777) == entry->mode;
+	file = openat(folder, output->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	same = attributes_match(extra->keeping, file, status, entry->mode, extra->attributes);
+	close(file);
+	return same;
 }
 
 /* Takes a file that is here as it is: of an earlier attempt, or in its place. */
@@ -794,9 +920,10 @@ static int take_kept(struct tree_output *output, char *why)
 	if (!error) {
 		output->stored = true;
 		/* Its other names may already be in their places. */
-		error = status.st_nlink > 1 ? change_later(output, &status)
-					    : set_attributes_at(folder_of(output), output->name,
-						      status.st_dev, status.st_ino, &output->entry);
+		error = status.st_nlink > 1
+				? change_later(output, &status)
+				: set_attributes_at(folder_of(output), output->name, status.st_dev,
+					  status.st_ino, &output->entry, output->extra);
 		return error ? refuse(output, error, "", why) : 0;
 	}
 	if (error != -ENOENT)
@@ -808,7 +935,7 @@ static int take_kept(struct tree_output *output, char *why)
 	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size != output->entry.size ||
 		!present_keep(&output->present, &status))
 		return refuse(output, -ESTALE, " (it changed during the transfer)", why);
-	if (has_attributes(&status, &output->entry))
+	if (has_attributes(output, within, &status))
 		return 0;
 	error = change_later(output, &status);
 	return error ? refuse(output, error, "", why) : 0;
@@ -947,12 +1074,49 @@ static int end_asks(struct tree_output *output)
 static int start_stream(struct tree_output *output, char *why)
 {
 	char hint[STORAGE_HINT_SIZE] = "";
-	int error = storage_check(output->directory, output->entry.size, hint);
+	int error;
+
+	/* An attacker may have changed what the ends told each other, but not this. */
+	if (output->options.keeping.kept & ~(unsigned int)output->entry.mode)
+		return refuse_stream("it lacks the attributes that were agreed on", why);
+	error = storage_check(output->directory, output->entry.size, hint);
 
 	output->started = true;
 	tree_progress_plan(output->progress, tree_start_total(&output->entry),
 		tree_start_files(&output->entry));
 	return error ? refuse(output, error, hint, why) : 0;
+}
+
+/* True if attributes may precede an entry of this kind. */
+static bool may_have_attributes(enum tree_kind kind)
+{
+	return kind == TREE_FOLDER || kind == TREE_FILE || kind == TREE_SPARSE ||
+	       kind == TREE_LINK || kind == TREE_KEPT || kind == TREE_CONTINUED;
+}
+
+/* Begins attributes: they follow. */
+static int start_attributes(struct tree_output *output, char *why)
+{
+	size_t size = (size_t)output->entry.size;
+
+	if (!output->options.keeping.kept)
+		return refuse_stream("it has attributes that are not kept", why);
+	output->attributes = malloc(sizeof(*output->attributes) + size);
+	if (!output->attributes)
+		return refuse(output, -ENOMEM, "", why);
+	output->attributes->size = size;
+	output->part = PART_ATTRIBUTES;
+	return 0;
+}
+
+static int take_attributes(struct tree_output *output, char *why)
+{
+	const struct attributes *attributes = output->attributes;
+
+	output->part = PART_HEADER;
+	return attributes_check(attributes->bytes, attributes->size, output->options.keeping.kept)
+		       ? refuse_stream("an attribute is invalid or not kept", why)
+		       : 0;
 }
 
 /* Handles a header, and the name if there is one; then the contents follow, if there are any. */
@@ -963,6 +1127,12 @@ static int begin_entry(struct tree_output *output, char *why)
 	output->part = PART_HEADER;
 	if (error)
 		return error;
+	if (may_have_attributes(output->entry.kind))
+		error = make_extra(output);
+	else if (output->attributes)
+		return refuse_stream("it has attributes of no entry", why);
+	if (error)
+		return refuse(output, error, "", why);
 	switch (output->entry.kind) {
 	case TREE_START:
 		return start_stream(output, why);
@@ -977,6 +1147,8 @@ static int begin_entry(struct tree_output *output, char *why)
 		return end_asks(output);
 	case TREE_KEPT:
 		return take_kept(output, why);
+	case TREE_ATTRIBUTES:
+		return start_attributes(output, why);
 	case TREE_LINK:
 	case TREE_HARD_LINK:
 		tree_progress_count(output->progress, output->path, 0, 0);
@@ -1011,7 +1183,10 @@ static int take_header(struct tree_output *output, char *why)
 	return 0;
 }
 
-/* Where the bytes of the current header, name, target or run are collected, and their number. */
+/*
+ * Where the bytes of the current header, name, target, attributes or run are collected, and their
+ * number.
+ */
 static void *part_space(struct tree_output *output, size_t *size)
 {
 	switch (output->part) {
@@ -1024,6 +1199,9 @@ static void *part_space(struct tree_output *output, size_t *size)
 	case PART_TARGET:
 		*size = (size_t)output->entry.size;
 		return output->target;
+	case PART_ATTRIBUTES:
+		*size = output->attributes->size;
+		return output->attributes->bytes;
 	case PART_RUN:
 		*size = TREE_RUN_SIZE;
 		return output->run;
@@ -1034,7 +1212,7 @@ static void *part_space(struct tree_output *output, size_t *size)
 	return NULL;
 }
 
-/* Takes bytes of a header, name, target or run. Returns their number or -errno. */
+/* Takes bytes of a header, name, target, attributes or run. Returns their number or -errno. */
 static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_t size, char *why)
 {
 	enum part part = output->part;
@@ -1054,6 +1232,8 @@ static ssize_t take_part(struct tree_output *output, const uint8_t *bytes, size_
 		error = begin_entry(output, why);
 	} else if (part == PART_RUN) {
 		error = take_run(output, why);
+	} else if (part == PART_ATTRIBUTES) {
+		error = take_attributes(output, why);
 	} else {
 		output->part = PART_HEADER;
 		error = output->entry.kind == TREE_ASK ? take_ask(output, why)
@@ -1175,8 +1355,8 @@ static int take_final_names(struct tree_output *output, char *why)
 /* Merges everything with what exists. */
 static int merge_all(struct tree_output *output, char *why)
 {
-	int error = merge_folders(
-		output->levels[0].folder->descriptor, output->directory, output->path);
+	int error = merge_folders(output->levels[0].folder->descriptor, output->directory,
+		output->path, &output->options.keeping);
 
 	return error ? refuse(output, error, "", why) : 0;
 }
@@ -1193,7 +1373,7 @@ static int change_now(struct tree_output *output, char *why)
 
 		error = folder < 0 ? folder
 				   : set_attributes_at(folder, name, later->device, later->number,
-					     &later->entry);
+					     &later->entry, later->extra);
 		if (folder >= 0)
 			close(folder);
 		/* The permissions of its folder may be new. */
@@ -1207,7 +1387,8 @@ int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE
 {
 	int folder = output->levels[0].folder->descriptor, error;
 
-	if (!output->started || output->depth > 0 || output->part != PART_HEADER || output->got)
+	if (!output->started || output->depth > 0 || output->part != PART_HEADER || output->got ||
+		output->attributes)
 		return refuse_stream("it is incomplete", why);
 	/* One call for all files, because fsync(2) for each would take much longer. */
 	if (syncfs(folder))
@@ -1269,8 +1450,12 @@ bool tree_output_close(struct tree_output *output, bool keep)
 		struct later *later = output->later;
 
 		output->later = later->next;
+		memory_budget_return(later->taken, later->taken);
+		free_extra(later->extra);
 		free(later);
 	}
+	free(output->attributes);
+	free_extra(output->extra);
 	tasks_destroy(&output->tasks);
 	tasks_return_memory(output->window);
 	free(output);

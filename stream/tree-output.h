@@ -1,9 +1,10 @@
 /*
  * Stores a tree stream (protocol/tree.h) in a folder. Until it is verified, everything is in a
  * hidden folder there (stream/staging.h); then its files and folders get their final names.
- * Existing folders are never replaced, existing files only with force. Permissions (without setuid,
- * setgid and sticky bit), modification times, symbolic and hard links are kept; holes remain holes,
- * and blocks of zeros become some.
+ * Existing folders are never replaced, existing files only with force. Permissions, modification
+ * times, symbolic and hard links are kept; holes remain holes, and blocks of zeros become some. On
+ * request, attributes are kept as well (stream/attributes.h); the setuid and the sticky bit only
+ * with the owner, the setgid bit only with the group.
  *
  * The stream is untrusted. Each entry is created in a folder that the tree output holds open, under
  * a name of one component, and never through a symbolic link, so nothing is created outside the
@@ -19,6 +20,7 @@
 #include <stddef.h>
 
 #include "protocol/digest.h"
+#include "stream/attributes.h"
 #include "stream/file-name.h"
 #include "stream/tree-progress.h"
 #include "stream/writer.h"
@@ -35,6 +37,8 @@ struct tree_output_options {
 	 */
 	const struct digester *keyed;
 	struct writer answers;
+	/* The attributes that the sender must send; names and list outlive the tree output. */
+	struct keeping keeping;
 };
 
 /*

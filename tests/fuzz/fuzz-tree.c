@@ -20,6 +20,9 @@ static char folder[] = "/dev/shm/fuzz-tree.XXXXXX";
 static char target[64], outside[64];
 static unsigned int entries;
 
+/* What is kept of attributes. */
+static struct keeping keeping;
+
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
 {
 	(void)status;
@@ -30,6 +33,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 static void clean_up(void)
 {
+	id_names_free(keeping.names);
 	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -41,6 +45,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	fuzz_check(mkdtemp(folder));
 	snprintf(target, sizeof(target), "%s/target", folder);
 	snprintf(outside, sizeof(outside), "%s/outside", folder);
+	keeping.names = id_names_new();
+	fuzz_check(keeping.names);
 	fuzz_check(mkdir(target, 0700) == 0 && mkdir(outside, 0700) == 0);
 	fuzz_check(atexit(clean_up) == 0);
 	return 0;
@@ -51,7 +57,7 @@ static int count_one(const char *path, const struct stat *status, int kind, stru
 	(void)path;
 	(void)kind;
 	(void)where;
-	fuzz_check((status->st_mode & 07000) == 0);
+	fuzz_check(keeping.kept || (status->st_mode & 07000) == 0);
 	entries++;
 	return 0;
 }
@@ -112,6 +118,7 @@ static void read_back(void)
 	fuzz_check(tree_input_open(&input, paths, 1, why) == 0);
 	/* A stream can describe files that would take years to read. */
 	tree_input_extend(input);
+	tree_input_keep(input, &keeping);
 	do {
 		got = tree_input_read(input, bytes, sizeof(bytes), -1, why);
 	} while (got > 0);
@@ -122,7 +129,8 @@ static void read_back(void)
 
 /*
  * Stores the stream, as long as the first byte allows: 1: with --force, 2: with workers, 4: with
- * --update, 8: what is there is answered, and can be kept. Returns 0 or -errno.
+ * --update, 8: what is there is answered, and can be kept, 16: attributes are kept. Returns 0 or
+ * -errno.
  */
 static int store(struct fuzz_input input, int directory, bool keep)
 {
@@ -133,6 +141,8 @@ static int store(struct fuzz_input input, int directory, bool keep)
 	struct tree_output *output;
 	int ends[2], error;
 
+	keeping.kept = choices & 16 ? KEPT_ALL : 0;
+	options.keeping = keeping;
 	fuzz_check(keyed && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
 	if (choices & 8) {
 		options.keyed = keyed;

@@ -70,7 +70,7 @@ static void every_project_code_has_its_own_row(void **state)
 	/*
 	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.
 	 */
-	for (int code = REFUSAL_MODE; code <= REFUSAL_PATH; code++)
+	for (int code = REFUSAL_MODE; code <= REFUSAL_KEPT; code++)
 		if (code != 5 && code != REFUSAL_FILES && code != 14)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
 	assert_int_equal(
@@ -368,6 +368,7 @@ static const struct symptom {
 		"the server cannot store a directory"},
 	{"9 tree", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_TREE, STATUS_CONNECT,
 		"the server sends a directory or several files"},
+	{"9 attributes", FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_KEPT, STATUS_CONNECT, NULL},
 	{"9 unknown reason", FAILURE_REFUSED, PHASE_CONNECT, 9999, STATUS_CONNECT,
 		"unknown to this version"},
 	{"10 stale", FAILURE_REJECTED, PHASE_CONNECT, 10, STATUS_CONNECT, "older connection"},

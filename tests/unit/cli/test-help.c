@@ -170,7 +170,7 @@ static void help_fits_one_screen(void **state)
 		 */
 		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 26
 							  : id == CLI_BANDWIDTH ? 7
-							  : id == CLI_EXCHANGE  ? 6
+							  : id == CLI_EXCHANGE  ? 7
 							  : id == CLI_LATENCY   ? 1
 										: 0));
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/parse.h"
+#include "protocol/attributes.h"
 #include "tests/unit/unit.h"
 
 #define WORDS_MAX 12
@@ -62,6 +63,8 @@ static void assert_same(const struct options *got, const struct options *wanted)
 		assert_same_text(got->excluded[i], wanted->excluded[i]);
 	assert_same_text(got->output, wanted->output);
 	assert_int_equal(got->force, wanted->force);
+	assert_int_equal(got->kept, wanted->kept);
+	assert_int_equal(got->numeric_ids, wanted->numeric_ids);
 	assert_int_equal(got->buffer, wanted->buffer ? wanted->buffer : 7340032);
 	assert_int_equal(got->chunk, wanted->chunk);
 	assert_int_equal(got->depth, wanted->depth);
@@ -221,6 +224,10 @@ static const struct right {
 	{C, {"write", "-i", "/", "h", "7", "--exclude", "*.o", "--exclude=tmp/"}, "write",
 		{H, .input = "/", .excluded = FILES("*.o", "tmp/"), .excluded_count = 2}},
 	{C, {"write", "-n", "-i", "a", "h", "7"}, "write", {H, .input = "a", .dry_run = true}},
+	{C, {"write", "-i", "a", "h", "7", "-X", "--owner", "--numeric-ids"}, "write",
+		{H, .input = "a", .kept = KEPT_XATTRS | KEPT_OWNER, .numeric_ids = true}},
+	{C, {"write", "-o", "a/", "h", "7", "--xattrs", "-A", "--group", "--owner"}, "write",
+		{H, .output = "a/", .kept = KEPT_ALL}},
 	/* Files before a HOST with a colon; without one, the words are HOST and PORT. */
 	{C, {"write", "a.jpg", "h:"}, "write", {.host = "h", .input = "a.jpg"}},
 	{C, {"write", "a.jpg", "h:7"}, "write", {H, .input = "a.jpg"}},
@@ -401,6 +408,11 @@ static const struct wrong {
 	{C, {"write", "--exclude", "a", "-i", "/dev/null", "h"},
 		"--exclude cannot be combined with a single file to send"},
 	{S, {"--exclude", "a"}, "--exclude needs --input"},
+	{S, {"-X", "--owner"}, "--xattrs needs --input or --output"},
+	{C, {"write", "-A", "-i", "-", "h"}, "--acls cannot be combined with a pipe"},
+	{C, {"write", "--numeric-ids", "-X", "-i", "/", "h"},
+		"--numeric-ids needs --owner, --group or --acls"},
+	{C, {"latency", "write", "--owner", "h"}, "latency does not accept --owner"},
 	{C, {"write", "--exclude", "a[", "-i", "/", "h"},
 		"--exclude must be a pattern with a ] for each [, not 'a['"},
 	{C, {"write", "--exclude=", "-i", "/", "h"}, "--exclude must not be empty"},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "copy/far-command.h"
+#include "protocol/attributes.h"
 #include "tests/unit/unit.h"
 
 static void check(const struct options *options, const char *wanted)
@@ -47,6 +48,16 @@ static void names_what_the_server_needs(void **state)
 	options.copy.server_path = "/opt/my tools/rdma-server";
 	check(&options, "'/opt/my tools/rdma-server' --stdio --timeout 1.5 --workers 4 --direct "
 			"--exclude '*.o' --exclude 'it'\\''s' --input 'a' read");
+	/* Attributes are kept by both ends, in either direction. */
+	options = copy_of(false, "/data/");
+	options.kept = KEPT_XATTRS;
+	check(&options,
+		"rdma-server --stdio --timeout 10 --xattrs --force --output '/data/' write");
+	options = copy_of(true, "a");
+	options.kept = KEPT_ALL;
+	options.numeric_ids = true;
+	check(&options, "rdma-server --stdio --timeout 10 --xattrs --acls --owner --group "
+			"--numeric-ids --input 'a' write");
 }
 
 /* A shell splits the command into the words that were meant. */

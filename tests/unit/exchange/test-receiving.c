@@ -169,7 +169,7 @@ static void invalid_messages_are_refused(void **state)
 		{{0xff, 0xff, 0xff, 0xff}, MESSAGE_SIZE, "unknown type 4294967295"},
 		{{MSG_TYPES}, MESSAGE_MAX, "unknown type 9"},
 		{{MSG_MR}, MESSAGE_SIZE, "received an invalid MSG_MR"},
-		{{MSG_VERDICT, [4] = 2}, MESSAGE_SIZE, "received an invalid MSG_VERDICT"},
+		{{MSG_VERDICT, [4] = 3}, MESSAGE_SIZE, "received an invalid MSG_VERDICT"},
 		{{MSG_DONE, [32] = 1}, MESSAGE_SIZE, "received MSG_DONE before MSG_MR"},
 		{{MSG_VERDICT}, MESSAGE_SIZE, "received MSG_VERDICT before MSG_DONE"},
 	};

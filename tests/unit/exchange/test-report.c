@@ -145,10 +145,10 @@ static void contains_every_member(void **state)
 		"\"incoming_huge_pages\":true,\"numa_node\":1,\"processors\":\"0-3,6\","
 		"\"completion_vector\":3},\"memory\":null,"
 		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":\"" HASH
-		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null},"
+		"\",\"rate\":0,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"attributes_lost\":null,\"check_seconds\":0.000000,\"pace\":null},"
 		"\"received\":{\"bytes\":209715200,\"resumed_at\":0,\"hash\":\"" HASH
 		"\",\"rate\":83886080,"
-		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null}}");
+		"\"name\":\"big.iso\",\"path\":\"in/big.iso\",\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"attributes_lost\":null,\"check_seconds\":0.000000,\"pace\":null}}");
 	free(text);
 }
 
@@ -184,8 +184,8 @@ static void reports_null_for_unknown_values(void **state)
 		"\"mode\":\"any\",\"device\":null,\"peer\":null,\"peer_device\":null,"
 		"\"secret\":true,\"digest\":\"Poly1305-BLAKE2b\",\"seconds\":0.000000,\"chunk\":0,\"depth\":0,\"tuning\":null,"
 		"\"memory\":{\"budget\":null,\"used\":0,\"source\":\"this host\"},"
-		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null},"
-		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":0.000000,\"pace\":null}}");
+		"\"sent\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"attributes_lost\":null,\"check_seconds\":0.000000,\"pace\":null},"
+		"\"received\":{\"bytes\":0,\"resumed_at\":0,\"hash\":null,\"rate\":null,\"name\":null,\"path\":null,\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"attributes_lost\":null,\"check_seconds\":0.000000,\"pace\":null}}");
 	free(text);
 }
 
@@ -338,43 +338,43 @@ static const struct {
 	const char *path, *text;
 } summaries[] = {
 	{{209715200, 0, DIGEST, "big.iso", "in/big.iso", 0, false, true, 0, 0, 0, 0, false, false,
-		 NULL, NULL, 0, NULL, NULL},
+		 NULL, NULL, 0, NULL, NULL, NULL},
 		false, 2.51, "in/big.iso",
 		": 209,715,200 bytes (209.7 MB) by WRITE in 2.5 s, 83.6 MB/s, verified, XXH3 " HASH},
 	{{1048576, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, 0, false, false, NULL, NULL, 0,
-		 NULL, NULL},
+		 NULL, NULL, NULL},
 		false, 0.25, "data",
 		": 1,048,576 bytes (1.0 MB) by WRITE in 250 ms, 4.2 MB/s, incomplete"},
 	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, 0, false, false, NULL, NULL, 0, NULL,
-		 NULL},
+		 NULL, NULL},
 		false, 0, "data", ": 1 byte by WRITE in 0 ms, verified, XXH3 " HASH},
 	{{1, 0, DIGEST, NULL, NULL, 0, false, true, 0, 0, 0, 0, false, false, NULL, NULL, 0, NULL,
-		 NULL},
+		 NULL, NULL},
 		true, 0, "data", ": 1 byte by WRITE in 0 ms, verified, Poly1305-BLAKE2b " HASH},
 	{{0, 0, DIGEST, "b", "a\xff\n\xc3\xb6", 0, false, false, 0, 0, 0, 0, false, false, NULL,
-		 NULL, 0, NULL, NULL},
+		 NULL, 0, NULL, NULL, NULL},
 		false, NAN, "a\\xff\\x0a\xc3\xb6", ": 0 bytes by WRITE in 0 ms, incomplete"},
 	{{2100400000, 0, DIGEST, "a", "in/a", 3, false, true, 5000, 0, 2100000000, 0, false, false,
-		 NULL, NULL, 0, NULL, NULL},
+		 NULL, NULL, 0, NULL, NULL, NULL},
 		false, 0, "in/a and 2 more (5,000 files, 2.10 GB)",
 		" by WRITE in 0 ms, verified, XXH3 " HASH},
 	{{5, 0, DIGEST, "a", "in/a", 1, false, true, 1, 0, 4, 0, false, false, NULL, NULL, 0, NULL,
-		 NULL},
+		 NULL, NULL},
 		false, 0, "in/a (1 file, 4 B)", " by WRITE in 0 ms, verified, XXH3 " HASH},
 	{{2400000, 0, DIGEST, "a", "in/a", 1, false, true, 0, 0, 0, 0, false, false, NULL, NULL, 0,
-		 NULL, NULL},
+		 NULL, NULL, NULL},
 		false, 2.0, "in/a (0 files, 0 B)", " by WRITE in 2.0 s, verified, XXH3 " HASH},
 	{{5, 0, DIGEST, "a", "a", 3000, false, true, 3000, 0, 4, 0, false, false, NULL, NULL, 0,
-		 NULL, NULL},
+		 NULL, NULL, NULL},
 		false, 0, "a and 2,999 more (3,000 files, 4 B)",
 		" by WRITE in 0 ms, verified, XXH3 " HASH},
 	/* An incomplete tree may have sent fewer files than were read. */
 	{{2400000, 0, DIGEST, "a", "in/a", 2, false, false, 7, 0, 9, 0, false, false, NULL, NULL, 0,
-		 NULL, NULL},
+		 NULL, NULL, NULL},
 		false, 2.0, "in/a and 1 more",
 		": 2,400,000 bytes (2.4 MB) by WRITE in 2.0 s, 1.2 MB/s, incomplete"},
 	{{UINT64_MAX, 0, DIGEST, NULL, NULL, 0, false, false, 0, 0, 0, 0, false, false, NULL, NULL,
-		 0, NULL, NULL},
+		 0, NULL, NULL, NULL},
 		false, 1e6, "data",
 		": 18,446,744,073,709,551,615 bytes (18.45 EB) by WRITE in 277:46:40, 18.45 TB/s, "
 		"incomplete"},
@@ -411,7 +411,7 @@ static void says_how_many_entries_were_left_out(void **state)
 		.code = EIO,
 		.call = "read",
 		.evidence = "1 could not be read"};
-	struct omitted skipped, unreadable;
+	struct omitted skipped, unreadable, lost;
 	struct report report = {.program = "rdma-client",
 		.mode = "write",
 		.peer = "192.0.2.1:7471",
@@ -455,8 +455,30 @@ static void says_how_many_entries_were_left_out(void **state)
 	assert_non_null(strstr(json, "\"verdict\":\"incomplete\","));
 	schema_check(json);
 	free(json);
+	/* Attributes that were lost here, and those that the peer has lost. */
+	omitted_start(&lost);
+	report.sent.unreadable = NULL;
+	report_summary(text, sizeof(text), &report, true);
+	assert_non_null(strstr(text, "(3 files, 0 B; 1 skipped) "));
+	assert_non_null(strstr(text, ", incomplete: all data verified, XXH3 "));
+	report.sent.lost = &lost;
+	omitted_add(&lost, "cannot keep a/f");
+	report_summary(text, sizeof(text), &report, true);
+	assert_non_null(strstr(text, "(3 files, 0 B; 1 skipped, 1 without all attributes) "));
+	assert_non_null(strstr(text, ", incomplete: all data verified, XXH3 "));
+	report.received = report.sent;
+	report.sent.lost = NULL;
+	report_summary(text, sizeof(text), &report, true);
+	assert_non_null(strstr(text, ", verified, XXH3 "));
+	report_summary(text, sizeof(text), &report, false);
+	assert_non_null(strstr(text, ", incomplete: all data verified, XXH3 "));
+	json = json_of(&report);
+	assert_non_null(strstr(strstr(json, "\"received\":"), "\"attributes_lost\":1,"));
+	schema_check(json);
+	free(json);
 	omitted_end(&skipped);
 	omitted_end(&unreadable);
+	omitted_end(&lost);
 }
 
 static void says_that_data_was_discarded(void **state)
@@ -515,7 +537,7 @@ static void leaves_out_the_check_of_what_was_there(void **state)
 	assert_non_null(strstr(json, "\"seconds\":12.500000,"));
 	assert_non_null(strstr(json, "\"sent\":{\"bytes\":100000000,\"resumed_at\":200000000,"));
 	assert_non_null(strstr(json,
-		"\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"check_seconds\":7.500000,\"pace\":null}"));
+		"\"entries\":null,\"there\":null,\"skipped\":null,\"unreadable\":null,\"attributes_lost\":null,\"check_seconds\":7.500000,\"pace\":null}"));
 	assert_non_null(strstr(json, "\"rate\":20000000,"));
 	free(json);
 	/* What was there was of another file. */

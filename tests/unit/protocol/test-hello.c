@@ -116,11 +116,19 @@ static void new_entries_are_a_bit_of_an_exchange(void **state)
 	assert_int_equal(bytes[31], 0x90);
 	assert_int_equal(hello_decode(&got, bytes, sizeof(bytes)), 0);
 	assert_true(got.extended);
+	assert_false(got.keeps);
+	assert_int_equal(got.mtu, 4096);
+	hello.keeps = true;
+	hello_encode(&hello, bytes);
+	assert_int_equal(bytes[31], 0xb0);
+	assert_int_equal(hello_decode(&got, bytes, sizeof(bytes)), 0);
+	assert_true(got.keeps);
 	assert_int_equal(got.mtu, 4096);
 	hello = (struct hello){.kind = HELLO_MEASUREMENT, .mtu = UINT16_MAX};
 	hello_encode(&hello, bytes);
 	assert_int_equal(hello_decode(&got, bytes, sizeof(bytes)), 0);
 	assert_false(got.extended);
+	assert_false(got.keeps);
 	assert_int_equal(got.mtu, UINT16_MAX);
 }
 
@@ -188,6 +196,7 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(REFUSAL_NO_DATA, 20);
 	assert_int_equal(REFUSAL_NO_FOLDER, 21);
 	assert_int_equal(REFUSAL_TREE, 22);
+	assert_int_equal(REFUSAL_KEPT, 25);
 	assert_int_equal(HELLO_EXCHANGE, 0);
 	assert_int_equal(HELLO_DIAGNOSIS, 1);
 	assert_int_equal(HELLO_MEASUREMENT, 2);

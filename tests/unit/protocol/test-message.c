@@ -17,7 +17,7 @@ struct field {
 
 static const struct layout {
 	struct message message;
-	struct field fields[6];
+	struct field fields[7];
 } layouts[] = {
 	{
 		{.type = MSG_MR,
@@ -25,9 +25,11 @@ static const struct layout {
 			.length = 0x1112131415161718,
 			.storage = 0x4142434445464748,
 			.rkey = 0x21222324,
-			.depth = 0x31323334},
-		{{0, 4, 0}, {24, 8, 0x0102030405060708}, {32, 8, 0x1112131415161718},
-			{40, 8, 0x4142434445464748}, {48, 4, 0x21222324}, {52, 4, 0x31323334}},
+			.depth = 0x31323334,
+			.kept = 0x51525354},
+		{{0, 4, 0}, {4, 4, 0x51525354}, {24, 8, 0x0102030405060708},
+			{32, 8, 0x1112131415161718}, {40, 8, 0x4142434445464748},
+			{48, 4, 0x21222324}, {52, 4, 0x31323334}},
 	},
 	{
 		{.type = MSG_DONE,
@@ -38,6 +40,7 @@ static const struct layout {
 	{{.type = MSG_DONE}, {{0, 4, 1}}},
 	{{.type = MSG_VERDICT, .verdict = VERDICT_VERIFIED}, {{0, 4, 2}, {4, 4, 0}}},
 	{{.type = MSG_VERDICT, .verdict = VERDICT_DAMAGED}, {{0, 4, 2}, {4, 4, 1}}},
+	{{.type = MSG_VERDICT, .verdict = VERDICT_INCOMPLETE}, {{0, 4, 2}, {4, 4, 2}}},
 	{{.type = MSG_VERDICT, .device = "mlx5_0/1"}, {{0, 4, 2}, {24, 8, 0x312f305f35786c6d}}},
 	/* The terminating zero is not sent. */
 	{{.type = MSG_VERDICT, .device = "0123456789012345678901234567890"},
@@ -143,6 +146,7 @@ static void encodes_no_field_of_another_type(void **state)
 		.address = 0xa5a5a5a5a5a5a5a5,
 		.length = 1,
 		.rkey = 0xa5a5a5a5,
+		.kept = 0xa5a5a5a5,
 		.depth = 0xa5a5a5a5,
 		.pieces = 0xa5a5a5a5a5a5a5a5,
 		.digest = {{[0 ... DIGEST_SIZE - 1] = 0xa5}},
@@ -154,7 +158,7 @@ static void encodes_no_field_of_another_type(void **state)
 		.text_size = 1,
 	};
 	static const unsigned int own[MSG_TYPES] = {
-		[MSG_MR] = 8 + 4 + 4 + 1,
+		[MSG_MR] = 4 + 8 + 4 + 4 + 1,
 		[MSG_DONE] = DIGEST_SIZE,
 		[MSG_VERDICT] = 4 + DIGEST_SIZE + MESSAGE_DEVICE_SIZE - 1,
 		[MSG_DATA] = 0,
@@ -336,7 +340,7 @@ static void refuses_impossible_regions(void **state)
 
 static void refuses_unknown_verdicts(void **state)
 {
-	static const uint32_t verdicts[] = {2, 0xff, 0x100, 0x80000000, 0xffffffff};
+	static const uint32_t verdicts[] = {3, 0xff, 0x100, 0x80000000, 0xffffffff};
 	struct message message;
 
 	(void)state;

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "protocol/attributes.h"
 #include "protocol/tree.h"
 #include "tests/unit/unit.h"
 
@@ -18,6 +19,7 @@ static const struct tree_entry entries[] = {
 	{.kind = TREE_LEAVE},
 	{.kind = TREE_HARD_LINK, .size = TREE_LINK_MAX, .name_size = 255},
 	{.kind = TREE_SPARSE, .mode = 0640, .size = INT64_MAX, .name_size = 1},
+	{.kind = TREE_ATTRIBUTES, .size = ATTRIBUTES_MAX},
 };
 
 static void an_entry_survives_encoding(void **state)
@@ -102,6 +104,10 @@ static void invalid_entries_are_refused(void **state)
 		{.kind = TREE_LINK, .name_size = 1, .size = TREE_LINK_MAX + 1},
 		{.kind = TREE_LEAVE, .name_size = 1},
 		{.kind = TREE_LEAVE, .size = 1},
+		{.kind = TREE_ATTRIBUTES},
+		{.kind = TREE_ATTRIBUTES, .size = ATTRIBUTES_MAX + 1},
+		{.kind = TREE_ATTRIBUTES, .size = 1, .name_size = 1},
+		{.kind = TREE_ATTRIBUTES + 1},
 	};
 	uint8_t header[TREE_HEADER_SIZE];
 	struct tree_entry got;

@@ -17,7 +17,7 @@ static int merge(void)
 	int from = open("from", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int to = open("to", O_PATH | O_DIRECTORY | O_CLOEXEC), error;
 
-	error = merge_folders(from, to, path);
+	error = merge_folders(from, to, path, NULL);
 	close(from);
 	close(to);
 	return error;
