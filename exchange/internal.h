@@ -101,6 +101,8 @@ struct resumption {
 	bool have, start; /* MSG_HAVE, MSG_START was sent or received */
 	uint64_t offered; /* bytes of MSG_HAVE */
 	uint64_t from;    /* bytes of MSG_START */
+	bool takes_holes; /* MSG_HAVE allows a stream without holes, */
+	bool sparse;      /* and MSG_START says that it is one */
 	deadline_t began; /* when MSG_START was sent or received; valid if `start` */
 };
 

@@ -226,15 +226,25 @@ static void format_files(char text[AMOUNT_TEXT], const struct report_stream *str
 	text_append(text, AMOUNT_TEXT, ")");
 }
 
-/* The bytes of a stream: ": 2,100,000,000 bytes (2.10 GB)". */
+/*
+ * The bytes of a stream: ": 2,100,000,000 bytes (2.10 GB)", and how many of them are not in holes:
+ * "(2.10 GB; 1.2 MB without holes)".
+ */
 static void format_bytes(char text[AMOUNT_TEXT], const struct report_stream *stream)
 {
-	char count[UNITS_TEXT], short_form[UNITS_TEXT];
+	char count[UNITS_TEXT], short_form[UNITS_TEXT], moved[UNITS_TEXT];
+	bool holes = stream->left_out > 0;
+	uint64_t bytes = stream->bytes + (holes ? (uint64_t)stream->left_out : 0);
 
-	snprintf(text, AMOUNT_TEXT, ": %s byte%s", units_format_count(count, stream->bytes),
-		stream->bytes == 1 ? "" : "s");
-	if (stream->bytes >= 1000)
-		text_append(text, AMOUNT_TEXT, " (%s)", units_format(short_form, stream->bytes));
+	snprintf(text, AMOUNT_TEXT, ": %s byte%s", units_format_count(count, bytes),
+		bytes == 1 ? "" : "s");
+	if (bytes < 1000)
+		return;
+	text_append(text, AMOUNT_TEXT, " (%s", units_format(short_form, bytes));
+	if (holes)
+		text_append(text, AMOUNT_TEXT, "; %s without holes",
+			units_format(moved, stream->bytes));
+	text_append(text, AMOUNT_TEXT, ")");
 }
 
 /* What a complete stream is, before its digest. Only the peer can count what it could not keep. */
@@ -330,11 +340,16 @@ static bool sends_stream(const struct connection *connection)
 	return !source_is_text(connection->source) && !connection->answers_peer;
 }
 
-/* Adds a direction that has this size; a tree's is known later. */
-static void add_stream(struct progress_state *state, uint64_t size, const struct tree_state *tree)
+/*
+ * Adds a direction that has this size, of which so much does not move; a tree's is known later.
+ */
+static void add_stream(struct progress_state *state, uint64_t size, int64_t left_out,
+	const struct tree_state *tree)
 {
 	if (size == STREAM_SIZE_UNKNOWN && tree->total > 0)
 		size = tree->total;
+	else if (size != STREAM_SIZE_UNKNOWN)
+		size -= (uint64_t)left_out;
 	state->total = size == STREAM_SIZE_UNKNOWN || state->total == PROGRESS_UNKNOWN
 			       ? PROGRESS_UNKNOWN
 			       : state->total + size;
@@ -359,12 +374,14 @@ struct progress_state connection_progress(struct connection *connection)
 
 	if (out) {
 		state.moved = sent;
-		add_stream(&state, source_size(connection->source), &tree);
+		add_stream(&state, source_size(connection->source),
+			source_left_out(connection->source), &tree);
 	}
 	if (in || !sends_stream(connection)) {
 		tree = connection->sink ? sink_tree(connection->sink) : (struct tree_state){0};
 		state.moved += atomic_load(&connection->received_bytes);
-		add_stream(&state, connection->theirs.size, &tree);
+		add_stream(&state, connection->theirs.size,
+			connection->sink ? sink_left_out(connection->sink) : 0, &tree);
 	}
 	return state;
 }
@@ -471,10 +488,12 @@ static void find_trees(struct connection *connection, struct report *report)
 	report->sent.skipped = source_skipped(connection->source);
 	report->sent.unreadable = source_unreadable(connection->source);
 	report->sent.lost = source_lost(connection->source);
+	report->sent.left_out = source_left_out(connection->source);
 	if (!connection->sink)
 		return;
 	count_files(&report->received, sink_tree(connection->sink));
 	report->received.lost = sink_lost(connection->sink);
+	report->received.left_out = sink_left_out(connection->sink);
 }
 
 /* Of messages, which no thread reads or writes, there are none. */

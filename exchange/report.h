@@ -38,6 +38,8 @@ struct report_stream {
 	/* Of a tree that is sent: FIFOs and the like, and what is unreadable; NULL: it is none. */
 	struct omitted *skipped, *unreadable;
 	struct omitted *lost; /* if attributes are kept: entries that lost some */
+	/* Of a file: its bytes in holes that did not move, less what describes them. */
+	int64_t left_out;
 };
 
 /* One session with one peer. The strings belong to the caller and may contain any bytes. */

@@ -121,7 +121,8 @@ static void begin_source(struct connection *connection)
 	const struct resumption *resuming = &connection->resuming_out;
 
 	if (connection->data_due && (!resuming->possible || resuming->have))
-		source_begin_after(connection->source, resuming->offered, &connection->peer_has);
+		source_begin_after(connection->source, resuming->offered, &connection->peer_has,
+			resuming->takes_holes);
 }
 
 enum exchange_event stream_start(struct connection *connection)
@@ -140,10 +141,11 @@ enum exchange_event stream_send_have(struct connection *connection)
 	struct message message = {.type = MSG_HAVE};
 
 	if (!resuming->possible || resuming->have || connection_capacity(connection) == 0 ||
-		!sink_have(connection->sink, &message.length, &message.digest))
+		!sink_have(connection->sink, &message.length, &message.digest, &message.holes))
 		return EVENT_NONE;
 	resuming->have = true;
 	resuming->offered = message.length;
+	resuming->takes_holes = message.holes;
 	return connection_send(connection, OPERATION_HAVE, &message, 0);
 }
 
@@ -156,6 +158,7 @@ enum exchange_event stream_peer_has(struct connection *connection, const struct 
 			"received an unexpected MSG_HAVE");
 	resuming->have = true;
 	resuming->offered = message->length;
+	resuming->takes_holes = message->holes;
 	connection->peer_has = message->digest;
 	begin_source(connection);
 	return EVENT_NONE;
@@ -169,11 +172,12 @@ bool stream_has_started(struct connection *connection, enum exchange_event *even
 	if (!resuming->possible || resuming->start)
 		return true;
 	if (connection_capacity(connection) == 0 ||
-		!source_start_of(connection->source, &message.length))
+		!source_start_of(connection->source, &message.length, &message.holes))
 		return false;
 	resuming->start = true;
 	resuming->began = deadline_now();
 	resuming->from = message.length;
+	resuming->sparse = message.holes;
 	*event = connection_send(connection, OPERATION_START, &message, 0);
 	return *event == EVENT_NONE;
 }
@@ -186,10 +190,14 @@ enum exchange_event stream_peer_starts(struct connection *connection, const stru
 		(message->length != 0 && message->length != resuming->offered))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_starts",
 			"received an unexpected MSG_START at byte %" PRIu64, message->length);
+	if (message->holes && !resuming->takes_holes)
+		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_starts",
+			"received a MSG_START without holes, which cannot be stored");
 	resuming->start = true;
 	resuming->began = deadline_now();
 	resuming->from = message->length;
-	sink_continue(connection->sink, message->length);
+	resuming->sparse = message->holes;
+	sink_continue(connection->sink, message->length, message->holes);
 	return EVENT_NONE;
 }
 
@@ -444,7 +452,8 @@ static enum exchange_event refuse_announcement(struct connection *connection, ui
 		(resuming->possible && !resuming->start))
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received unexpected data");
-	if (position > connection->theirs.size - resuming->from)
+	/* With runs, the sink knows where it ends. */
+	if (!resuming->sparse && position > connection->theirs.size - resuming->from)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_announced",
 			"received more than the announced %s bytes",
 			units_format_count(count, connection->theirs.size));
@@ -507,7 +516,8 @@ enum exchange_event stream_peer_done(struct connection *connection)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
 			"MSG_DONE does not match the %s bytes received",
 			units_format_count(count, announced));
-	if (promised != STREAM_SIZE_UNKNOWN && promised - resuming->from != announced)
+	if (promised != STREAM_SIZE_UNKNOWN && !resuming->sparse &&
+		promised - resuming->from != announced)
 		return connection_fail(connection, FAILURE_PROTOCOL, -EPROTO, "stream_peer_done",
 			"received fewer than the announced %s bytes",
 			units_format_count(count, promised));

@@ -14,6 +14,7 @@ enum {
 	AT_VERDICT = 4,
 	AT_REFUSAL = 4,
 	AT_KEPT = 4,
+	AT_HOLES = 4,
 	AT_DIGEST = 8,
 	AT_ADDRESS = 24,
 	AT_PROOF = 24,
@@ -45,9 +46,13 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 		le_put32(buffer + AT_KEPT, message->kept);
 		break;
 	case MSG_DONE:
+		memcpy(buffer + AT_DIGEST, message->digest.bytes, DIGEST_SIZE);
+		le_put64(buffer + AT_LENGTH, message->length);
+		break;
 	case MSG_HAVE:
 		memcpy(buffer + AT_DIGEST, message->digest.bytes, DIGEST_SIZE);
 		le_put64(buffer + AT_LENGTH, message->length);
+		le_put32(buffer + AT_HOLES, message->holes);
 		break;
 	case MSG_VERDICT:
 		le_put32(buffer + AT_VERDICT, message->verdict);
@@ -56,8 +61,11 @@ size_t message_encode(const struct message *message, uint8_t buffer[MESSAGE_MAX]
 			strnlen(message->device, MESSAGE_DEVICE_SIZE - 1));
 		break;
 	case MSG_DATA:
+		le_put64(buffer + AT_LENGTH, message->length);
+		break;
 	case MSG_START:
 		le_put64(buffer + AT_LENGTH, message->length);
+		le_put32(buffer + AT_HOLES, message->holes);
 		break;
 	case MSG_CREDIT:
 		le_put64(buffer + AT_LENGTH, message->length);
@@ -90,8 +98,10 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		if (message->length == 0 || message->length - 1 > UINT64_MAX - message->address)
 			return -EPROTO;
 		return 0;
-	case MSG_DONE:
 	case MSG_HAVE:
+		message->holes = le_get32(bytes + AT_HOLES) & 1;
+		/* fall through */
+	case MSG_DONE:
 		memcpy(message->digest.bytes, bytes + AT_DIGEST, DIGEST_SIZE);
 		message->length = le_get64(bytes + AT_LENGTH);
 		return 0;
@@ -100,8 +110,10 @@ static int decode_fields(struct message *message, const uint8_t *bytes)
 		memcpy(message->digest.bytes, bytes + AT_DIGEST, DIGEST_SIZE);
 		memcpy(message->device, bytes + AT_DEVICE, MESSAGE_DEVICE_SIZE - 1);
 		return message->verdict > VERDICT_INCOMPLETE ? -EPROTO : 0;
-	case MSG_DATA:
 	case MSG_START:
+		message->holes = le_get32(bytes + AT_HOLES) & 1;
+		/* fall through */
+	case MSG_DATA:
 		message->length = le_get64(bytes + AT_LENGTH);
 		return 0;
 	case MSG_CREDIT:

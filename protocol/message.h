@@ -16,6 +16,7 @@
 #ifndef PROTOCOL_MESSAGE_H
 #define PROTOCOL_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,9 +57,14 @@ struct message {
 	uint64_t address; /* MSG_MR: start of the region that the recipient may access */
 	uint64_t
 		length; /* bytes of the region (MSG_MR), the file (MSG_HAVE, MSG_START), the stream */
-	uint32_t rkey;        /* MSG_MR: key of the region */
-	uint64_t storage;     /* MSG_MR: bytes of storage that the sender's file needs, or 0 */
-	uint32_t kept;        /* MSG_MR: what its sender keeps of a tree: enum attributes_kept */
+	uint32_t rkey;    /* MSG_MR: key of the region */
+	uint64_t storage; /* MSG_MR: bytes of storage that the sender's file needs, or 0 */
+	uint32_t kept;    /* MSG_MR: what its sender keeps of a tree: enum attributes_kept */
+	/*
+	 * MSG_HAVE: its sender can store a stream that leaves out holes; MSG_START: so does the
+	 * stream.
+	 */
+	bool holes;
 	uint32_t depth;       /* MSG_MR: pieces for which the sender has posted receives */
 	uint64_t pieces;      /* MSG_CREDIT: pieces consumed */
 	struct digest digest; /* MSG_DONE, MSG_HAVE: of the data; MSG_VERDICT: authentication tag */

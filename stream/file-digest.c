@@ -38,6 +38,25 @@ int file_digest_add(struct digester *digester, int file, uint64_t size, int stop
 	return error;
 }
 
+/* How many zeros are digested between looks at the stop descriptor, in pieces of READ_SIZE. */
+#define PIECES 64
+
+int file_digest_add_hole(struct digester *digester, uint64_t size, int stop_fd)
+{
+	static const uint8_t zeros[READ_SIZE];
+	struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
+
+	for (unsigned int i = 0; size > 0; i++) {
+		size_t piece = size < READ_SIZE ? (size_t)size : READ_SIZE;
+
+		if (i % PIECES == 0 && poll(&stop, 1, 0) > 0)
+			return -ECANCELED;
+		digester_add(digester, zeros, piece);
+		size -= piece;
+	}
+	return 0;
+}
+
 int file_digest(
 	const struct digester *keyed, int file, uint64_t size, int stop_fd, struct digest *digest)
 {

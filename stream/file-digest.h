@@ -13,6 +13,11 @@
 int file_digest_add(struct digester *digester, int file, uint64_t size, int stop_fd);
 
 /*
+ * Adds the zeros of a hole, unless stop_fd becomes readable. Returns 0 or -ECANCELED.
+ */
+int file_digest_add_hole(struct digester *digester, uint64_t size, int stop_fd);
+
+/*
  * Digests these bytes alone, with the key of a digester without data: DIGEST_EXISTING. Returns 0,
  * -ENOMEM, or the same.
  */

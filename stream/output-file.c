@@ -512,6 +512,16 @@ int output_file_end(struct output_file *file, bool complete, char why[OUTPUT_FIL
 	return error;
 }
 
+bool output_file_takes_holes(const struct output_file *file)
+{
+	return file->directory >= 0 && !file->tree && !file->wants_direct;
+}
+
+void output_file_skip(struct output_file *file, uint64_t size)
+{
+	file->size += (off_t)size;
+}
+
 bool output_file_is_direct(const struct output_file *file)
 {
 	return file->direct;

@@ -134,6 +134,15 @@ bool output_file_use_workers(struct output_file *file, unsigned int workers);
 void output_file_help(struct output_file *file);
 int output_file_end(struct output_file *file, bool complete, char why[OUTPUT_FILE_WHY_SIZE]);
 
+/*
+ * True if output_file_skip() can be called: the file is a regular one, and not written directly.
+ * Before output_file_start(), too.
+ */
+bool output_file_takes_holes(const struct output_file *file);
+
+/* Leaves a hole of this size. What follows is written behind it. */
+void output_file_skip(struct output_file *file, uint64_t size);
+
 /* True if the file is written directly (stream/direct.h). */
 bool output_file_is_direct(const struct output_file *file);
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "host/memory-budget.h"
+#include "protocol/tree.h"
 #include "stream/crew.h"
 #include "stream/direct.h"
 #include "stream/file-digest.h"
@@ -42,8 +43,10 @@ struct sink {
 	/* what is already here, set by the emptying thread before `knows_have` */
 	uint64_t have_size;
 	struct digest have_digest;
+	bool takes_holes; /* the file can be stored if its holes are left out */
 	atomic_bool knows_have;
 	uint64_t start; /* where the data continues, set before there is data in the ring */
+	bool sparse;    /* and consists of runs, set likewise */
 
 	/* set before the ring ends */
 	uint64_t expected_size;
@@ -62,11 +65,16 @@ struct sink {
 	uint64_t copies_filled;  /* of these, once they are allocated */
 	uint64_t total;          /* the announced size, or STREAM_SIZE_UNKNOWN */
 	pthread_mutex_t
-		taking; /* of workers: for the next member and, without a key, the digester */
-	uint64_t size;  /* bytes taken from the ring */
-	bool there;     /* the whole file was already here */
-	bool left;      /* data stays that the next transfer resumes */
-	uint8_t text[SINK_TEXT_SIZE]; /* the first bytes */
+		taking;    /* of workers: for the next member and, without a key, the digester */
+	uint64_t size;     /* bytes taken from the ring */
+	uint64_t place;    /* of a file with runs: where its next byte belongs */
+	uint64_t run_left; /* bytes of the current run's data */
+	uint8_t run_header[TREE_RUN_SIZE]; /* of the next one, */
+	size_t run_got;                    /* and its bytes so far */
+	atomic_int_fast64_t left_out;      /* bytes of holes, less the headers of runs */
+	bool there;                        /* the whole file was already here */
+	bool left;                         /* data stays that the next transfer resumes */
+	uint8_t text[SINK_TEXT_SIZE];      /* the first bytes */
 	int error;
 	char why[OUTPUT_FILE_WHY_SIZE];
 	char kept[FILE_NAME_MAX + 1];
@@ -163,7 +171,7 @@ static enum ring_wait take(struct sink *sink, size_t most, struct taken *taken)
 			.bytes = keep_text(sink, &span),
 			.size = span.size,
 			.arrived = clock_now_ns()};
-		if (!sink->has_key)
+		if (!sink->has_key && !sink->sparse)
 			digester_add(sink->digester, taken->bytes, taken->size);
 		sink->size += taken->size;
 	}
@@ -199,6 +207,68 @@ static int take_answers(struct sink *sink, const struct taken *taken)
 	return error;
 }
 
+static int refuse_runs(struct sink *sink, const char *reason)
+{
+	snprintf(sink->why, sizeof(sink->why), "the peer's file is not a valid stream: %s", reason);
+	return -EPROTO;
+}
+
+/* Begins a run, whose header is complete. Returns 0 or -errno. */
+static int begin_run(struct sink *sink)
+{
+	struct tree_run next;
+
+	sink->run_got = 0;
+	if (tree_run_decode(&next, sink->run_header, sink->total - sink->place))
+		return refuse_runs(sink, "a hole or the data behind it does not fit in its file");
+	output_file_skip(sink->file, next.hole);
+	sink->place += next.hole;
+	sink->run_left = next.data;
+	sink->left_out += (int64_t)next.hole - TREE_RUN_SIZE;
+	return file_digest_add_hole(sink->digester, next.hole, sink->worker.stop_fd);
+}
+
+/* Takes bytes of a run's data. Returns their number or -errno. */
+static ssize_t take_run_data(struct sink *sink, const uint8_t *bytes, size_t size)
+{
+	size_t most = size < sink->run_left ? size : (size_t)sink->run_left;
+	int error;
+
+	digester_add(sink->digester, bytes, most);
+	error = output_file_write(sink->file, bytes, most, sink->why);
+	sink->place += most;
+	sink->run_left -= most;
+	return error ? error : (ssize_t)most;
+}
+
+/* Takes bytes of a file that consists of runs. Returns 0 or -errno. */
+static int take_runs(struct sink *sink, const uint8_t *bytes, size_t size)
+{
+	while (size > 0) {
+		size_t missing = sizeof(sink->run_header) - sink->run_got;
+		ssize_t taken = size < missing ? (ssize_t)size : (ssize_t)missing;
+		int error = 0;
+
+		if (sink->place == sink->total)
+			return refuse_runs(sink, "it does not end with its file");
+		if (sink->run_left > 0) {
+			taken = take_run_data(sink, bytes, size);
+			if (taken < 0)
+				return (int)taken;
+		} else {
+			memcpy(sink->run_header + sink->run_got, bytes, (size_t)taken);
+			sink->run_got += (size_t)taken;
+			if (sink->run_got == sizeof(sink->run_header))
+				error = begin_run(sink);
+		}
+		if (error)
+			return error;
+		bytes += taken;
+		size -= (size_t)taken;
+	}
+	return 0;
+}
+
 /*
  * Finishes data in its turn: everything in front of it is. With `written`, it is in the file,
  * unless there was an error. Returns 0 or -errno of the output.
@@ -211,13 +281,15 @@ static int finish_data(struct sink *sink, const struct taken *taken, bool writte
 	pace_until(pace, PACE_LINK, taken->arrived);
 	pace_until(pace, PACE_DIGEST, taken->digested);
 	pace_until(pace, PACE_FILE, taken->written);
-	if (sink->has_key)
+	if (sink->has_key && !sink->sparse)
 		digester_add_prepared(sink->digester, taken->bytes, taken->size, part);
 	pace_until(pace, PACE_DIGEST, clock_now_ns());
 	if (error)
 		return output_file_refuse(sink->file, error, sink->why);
 	if (sink->answers)
 		error = take_answers(sink, taken);
+	else if (sink->sparse)
+		error = take_runs(sink, taken->bytes, taken->size);
 	else if (written)
 		output_file_advance(sink->file, taken->size);
 	else if (sink->file)
@@ -248,7 +320,7 @@ static void write_blocks(void *argument, unsigned int number)
 	size_t step = sink->copy_size + DIRECT_BLOCK;
 	uint8_t *copy = sink->copies ? sink->copies + number * step : NULL;
 	size_t most = copy && sink->most > sink->copy_size ? sink->copy_size : sink->most;
-	bool blocks = sink->file && output_file_takes_blocks(sink->file);
+	bool blocks = sink->file && output_file_takes_blocks(sink->file) && !sink->sparse;
 	struct digest_part part = {0};
 	struct taken taken;
 	int error = 0;
@@ -306,7 +378,7 @@ static void write_tree(void *argument, unsigned int number)
 /* Empties the ring until it ends. Sets the error, 0 if there is none. */
 static void empty_ring(struct sink *sink)
 {
-	bool blocks = sink->file && output_file_takes_blocks(sink->file), tree;
+	bool blocks = sink->file && output_file_takes_blocks(sink->file) && !sink->sparse, tree;
 	struct pace *pace = &sink->pace;
 	size_t block =
 		sink->copy_size && sink->copy_size < sink->most ? sink->copy_size : sink->most;
@@ -330,6 +402,10 @@ static enum sink_state verify(struct sink *sink)
 		if (sink->file)
 			output_file_spoil(sink->file);
 		return SINK_DAMAGED;
+	}
+	if (sink->sparse && sink->place != sink->total) {
+		sink->error = refuse_runs(sink, "it is incomplete");
+		return SINK_FAILED;
 	}
 	if (sink->answers)
 		answers_end(sink->answers);
@@ -387,6 +463,7 @@ static int find_existing(struct sink *sink)
 	uint64_t size = 0;
 	int file = sink->file ? output_file_existing(sink->file, &size) : -1, error;
 
+	sink->takes_holes = sink->file && output_file_takes_holes(sink->file);
 	if (file < 0)
 		return 0;
 	sink->unused = digester_copy(sink->digester);
@@ -414,6 +491,10 @@ static int continue_file(struct sink *sink)
 		return -ECANCELED;
 	if (sink->start == 0 && sink->unused)
 		forget_existing(sink);
+	sink->place = sink->start;
+	/* Runs are one after the other. */
+	if (sink->sparse)
+		sink->workers = 1;
 	if (!sink->file || output_file_existing(sink->file, &size) < 0)
 		return 0;
 	return output_file_start(sink->file, sink->start, sink->why);
@@ -540,18 +621,25 @@ void sink_collect(struct sink *sink, struct answers *answers)
 	sink->answers = answers;
 }
 
-bool sink_have(struct sink *sink, uint64_t *size, struct digest *digest)
+bool sink_have(struct sink *sink, uint64_t *size, struct digest *digest, bool *holes)
 {
 	if (!sink->knows_have)
 		return false;
 	*size = sink->have_size;
 	*digest = sink->have_digest;
+	*holes = sink->takes_holes;
 	return true;
 }
 
-void sink_continue(struct sink *sink, uint64_t start)
+void sink_continue(struct sink *sink, uint64_t start, bool holes)
 {
 	sink->start = start;
+	sink->sparse = holes;
+}
+
+int64_t sink_left_out(const struct sink *sink)
+{
+	return sink->left_out;
 }
 
 bool sink_is_there(const struct sink *sink)

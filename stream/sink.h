@@ -87,12 +87,21 @@ void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool r
 
 /*
  * Returns true once it is known what is already here, and stores its size and digest: 0 bytes if
- * there is nothing. Any thread.
+ * there is nothing; and whether a file can be stored whose holes are left out. Any thread.
  */
-bool sink_have(struct sink *sink, uint64_t *size, struct digest *digest);
+bool sink_have(struct sink *sink, uint64_t *size, struct digest *digest, bool *holes);
 
-/* The data in the ring continues after this many bytes: 0, or all that is here. Before any data. */
-void sink_continue(struct sink *sink, uint64_t start);
+/*
+ * The data in the ring continues after this many bytes: 0, or all that is here. With `holes`, it
+ * consists of runs (struct tree_run). Before any data.
+ */
+void sink_continue(struct sink *sink, uint64_t start, bool holes);
+
+/*
+ * How many bytes of the file did not arrive, because they are in holes; less the headers of runs.
+ * Any thread.
+ */
+int64_t sink_left_out(const struct sink *sink);
 
 /* True if the whole file was already here. Valid in state SINK_VERIFIED. */
 bool sink_is_there(const struct sink *sink);

@@ -20,6 +20,8 @@
 #include "stream/answers.h"
 #include "stream/crew.h"
 #include "stream/direct.h"
+#include "stream/file-digest.h"
+#include "stream/holes.h"
 #include "stream/source.h"
 #include "stream/storage.h"
 #include "stream/tree-input.h"
@@ -56,10 +58,13 @@ struct source {
 	/* set before the ring begins */
 	uint64_t have_size; /* bytes that the peer already has */
 	struct digest have_digest;
+	bool takes_holes; /* the peer can store a file whose holes are left out */
 
 	/* set by the filling thread before `knows_start` */
 	uint64_t start; /* where the data in the ring starts */
+	bool sparse;    /* and consists of runs */
 	atomic_bool knows_start;
+	atomic_int_fast64_t left_out; /* bytes of holes, less the headers of runs */
 
 	/* of the workers */
 	pthread_mutex_t claiming;
@@ -440,6 +445,16 @@ static bool skip_existing(struct source *source)
 	return false;
 }
 
+/* True if the file has holes, and they are left out. */
+static bool is_sparse(const struct source *source)
+{
+	struct stat status;
+
+	return source->takes_holes && source->regular && !source->tree && !source->direct &&
+	       source->size != STREAM_SIZE_UNKNOWN && source->offset == 0 &&
+	       fstat(source->descriptor, &status) == 0 && holes_likely(&status);
+}
+
 /* Determines where the data starts. */
 static void find_start(struct source *source)
 {
@@ -448,6 +463,7 @@ static void find_start(struct source *source)
 	if (source->have_size > 0 && source->regular && source->size != STREAM_SIZE_UNKNOWN &&
 		source->have_size <= source->size && skip_existing(source))
 		source->start = source->have_size;
+	source->sparse = is_sparse(source);
 	source->knows_start = true;
 	listener->moved(listener->about);
 }
@@ -471,6 +487,74 @@ static int read_stream(struct source *source)
 		pace_until(&source->pace, PACE_DIGEST, clock_now_ns());
 		add_bytes(source, (size_t)got);
 		position += (uint64_t)got;
+	}
+	return 0;
+}
+
+/* Fills the ring with the header of a run, which is not digested. Returns 0 or -ECANCELED. */
+static int add_run(struct source *source, const struct tree_run *run)
+{
+	uint8_t header[TREE_RUN_SIZE];
+	struct span space;
+
+	tree_run_encode(run, header);
+	for (size_t used = 0; used < sizeof(header); used += space.size) {
+		if (ring_await_space(source->ring, sizeof(header) - used, &space) != RING_READY)
+			return -ECANCELED;
+		memcpy(space.start, header + used, space.size);
+		add_bytes(source, space.size);
+	}
+	return file_digest_add_hole(source->digester, run->hole, source->worker.stop_fd);
+}
+
+/* Fills the ring with the data of a run. Returns 0 or -errno. */
+static int read_run(struct source *source, uint64_t position, uint64_t size)
+{
+	struct span space;
+	ssize_t got;
+
+	for (uint64_t end = position + size; position < end; position += (uint64_t)got) {
+		size_t most =
+			end - position < source->most ? (size_t)(end - position) : source->most;
+
+		if (ring_await_space(source->ring, most, &space) != RING_READY)
+			return -ECANCELED;
+		pace_until(&source->pace, PACE_LINK, clock_now_ns());
+		do {
+			got = pread(source->descriptor, space.start, space.size, (off_t)position);
+		} while (got < 0 && errno == EINTR);
+		pace_until(&source->pace, PACE_FILE, clock_now_ns());
+		if (got < 0)
+			return cannot_read(source->why, source->name, strerror(errno), -errno);
+		if (got == 0)
+			return was_truncated(source);
+		digester_add(source->digester, space.start, (size_t)got);
+		pace_until(&source->pace, PACE_DIGEST, clock_now_ns());
+		add_bytes(source, (size_t)got);
+	}
+	return 0;
+}
+
+/* Fills the ring with the runs of a file that has holes. Returns 0 or -errno. */
+static int read_runs(struct source *source)
+{
+	uint64_t position = source->start;
+	struct tree_run next;
+
+	while (position < source->size) {
+		int error = holes_find(source->descriptor, position, source->size, &next);
+
+		if (error)
+			return error == -ENODATA ? was_truncated(source)
+						 : cannot_read(source->why, source->name,
+							   strerror(-error), error);
+		error = add_run(source, &next);
+		if (!error)
+			error = read_run(source, position + next.hole, next.data);
+		if (error)
+			return error;
+		position += next.hole + next.data;
+		source->left_out += (int64_t)next.hole - TREE_RUN_SIZE;
 	}
 	return 0;
 }
@@ -605,8 +689,8 @@ static void fill_ring(struct source *source)
 		source->pace.workers = crew_run(source->workers, "source", read_tree, source);
 		return;
 	}
-	if (!blocks) {
-		source->error = read_stream(source);
+	if (source->sparse || !blocks) {
+		source->error = source->sparse ? read_runs(source) : read_stream(source);
 		return;
 	}
 	source->pace.workers = crew_run(source->workers, "source", read_blocks, source);
@@ -677,19 +761,27 @@ void source_begin(struct source *source)
 	ring_begin(source->ring);
 }
 
-void source_begin_after(struct source *source, uint64_t size, const struct digest *digest)
+void source_begin_after(
+	struct source *source, uint64_t size, const struct digest *digest, bool holes)
 {
+	source->takes_holes = holes;
 	source->have_size = size;
 	source->have_digest = *digest;
 	source_begin(source);
 }
 
-bool source_start_of(const struct source *source, uint64_t *start)
+bool source_start_of(const struct source *source, uint64_t *start, bool *holes)
 {
 	if (!source->text && !source->knows_start)
 		return false;
 	*start = source->start;
+	*holes = source->sparse;
 	return true;
+}
+
+int64_t source_left_out(const struct source *source)
+{
+	return source->left_out;
 }
 
 int source_result(struct source *source, struct digest *digest, const char **why)

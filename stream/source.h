@@ -139,11 +139,22 @@ void source_begin(struct source *source);
 /*
  * Does the same, but the peer already has this many bytes with this digest. If the file begins with
  * them, the thread fills the ring with the rest; otherwise, or for other inputs, with everything.
+ * With `holes`, the peer can store a file whose holes are left out (struct tree_run).
  */
-void source_begin_after(struct source *source, uint64_t size, const struct digest *digest);
+void source_begin_after(
+	struct source *source, uint64_t size, const struct digest *digest, bool holes);
 
-/* Returns true once it is known where the data in the ring starts, and stores that. Any thread. */
-bool source_start_of(const struct source *source, uint64_t *start);
+/*
+ * Returns true once it is known where the data in the ring starts, and stores that, and whether
+ * holes are left out. Any thread.
+ */
+bool source_start_of(const struct source *source, uint64_t *start, bool *holes);
+
+/*
+ * How many bytes of the file are not in the ring, because they are in holes; less the headers of
+ * runs. Any thread.
+ */
+int64_t source_left_out(const struct source *source);
 
 /*
  * Stores the digest of the data once the ring has ended. Returns 0, or -errno with a message in

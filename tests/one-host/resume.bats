@@ -100,6 +100,82 @@ resumed_after() {
 	stop_server
 }
 
+# data_at FILE SOURCE MEGABYTES: copies a file into a larger one, behind so many megabytes.
+data_at() { dd if="$2" of="$1" bs=1M seek="$3" conv=notrunc status=none; }
+
+@test "holes of a single file are not sent, in each mode and direction, with a secret, and its digest is the file's" {
+	local mode hash options
+	mkdir "$DIR/in"
+	make_file "$DIR/data" 1048576
+	truncate -s 60M "$DIR/sparse"
+	data_at "$DIR/sparse" "$DIR/data" 7
+	data_at "$DIR/sparse" "$DIR/data" 50
+	hash=$(hash_of "$DIR/sparse")
+	head -c 32 /dev/urandom >"$DIR/secret"
+	chmod 600 "$DIR/secret"
+	while read -r mode options; do
+		# shellcheck disable=SC2086 # several words
+		start_server --workers 2 --output "$DIR/in/" $options "$mode"
+		# shellcheck disable=SC2086
+		expect 0 client --workers 3 --input "$DIR/sparse" $options "$mode" "$ADDRESS" "$PORT"
+		has "$OUT" "^sent $DIR/sparse to $ADDRESS:$PORT: 62,914,560 bytes (62.9 MB; 2.1 MB without holes) by "
+		[ -n "$options" ] || has "$OUT" ", verified, XXH3 $hash"
+		wait_until has "$LOG" "^received $DIR/in/sparse from .*: 62,914,560 bytes (62.9 MB; 2.1 MB without holes) by "
+		cmp "$DIR/sparse" "$DIR/in/sparse"
+		[ "$(stat -c %b "$DIR/in/sparse")" -lt 5000 ]
+		# The second time, nothing is sent.
+		# shellcheck disable=SC2086
+		expect 0 client --json --input "$DIR/sparse" $options "$mode" "$ADDRESS" "$PORT"
+		has "$OUT" '"sent":{"bytes":0,"resumed_at":62914560,'
+		stop_server
+		rm "$DIR/in/sparse"
+		# shellcheck disable=SC2086
+		start_server --input "$DIR/sparse" $options "$mode"
+		# shellcheck disable=SC2086
+		expect 0 client --json --output "$DIR/in/got" $options "$mode" "$ADDRESS" "$PORT"
+		[ "$(jq .received.bytes "$OUT")" -lt 2200000 ]
+		cmp "$DIR/sparse" "$DIR/in/got"
+		rm "$DIR/in/got"
+		stop_server
+	done <<-END
+		write
+		read
+		send
+		write --secret-file $DIR/secret
+	END
+	# A pipe gets zeros, and so does a receiver that stores nothing.
+	start_server --discard --count 1 write
+	expect 0 client --json --input "$DIR/data" write "$ADDRESS" "$PORT"
+	server_exits 0
+	truncate -s 10M "$DIR/small"
+	start_server --output - --count 1 write
+	expect 0 client --json --input "$DIR/small" write "$ADDRESS" "$PORT"
+	has "$OUT" '"sent":{"bytes":10485760,'
+	server_exits 0
+	cmp "$DIR/small" "$LOG"
+}
+
+@test "an interrupted file with holes is resumed, and its holes stay" {
+	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
+	mkdir "$DIR/in"
+	head -c 20000000 /dev/urandom >"$DIR/data"
+	truncate -s 150M "$DIR/big"
+	data_at "$DIR/big" "$DIR/data" 5
+	data_at "$DIR/big" "$DIR/data" 100
+	start_server --timeout 60 --output "$DIR/in/" any
+	start_big write
+	wait_until partial_exceeds 108000000
+	kill -KILL "${CLIENTS[0]}"
+	wait_until no_clients
+	start_big read
+	exits_with 0 "${CLIENTS[0]}"
+	[ "$(jq .sent.resumed_at "$OUT")" -gt 40000000 ]
+	[ "$(jq .sent.bytes "$OUT")" -lt 35000000 ]
+	cmp "$DIR/big" "$DIR/in/big"
+	[ "$(stat -c %b "$DIR/in/big")" -lt 90000 ]
+	stop_server
+}
+
 @test "the lines of a server's incomplete transfers name the files, and those that resume name the clients" {
 	[ "$PAIR_SCALE" -eq 1 ] || skip 'sanitizers are too slow for large files'
 	local i modes=(write read) peer="$ADDRESS:[0-9]*" pids=()

@@ -66,6 +66,8 @@ static const struct layout {
 		 .digest = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff}}},
 		{{0, 4, 7}, {8, 8, 0x0706050403020100}, {16, 8, 0xff0e0d0c0b0a0908},
 			{32, 8, 0x1112131415161718}}},
+	{{.type = MSG_HAVE, .holes = true}, {{0, 4, 7}, {4, 4, 1}}},
+	{{.type = MSG_START, .holes = true, .length = 5}, {{0, 4, 8}, {4, 4, 1}, {32, 8, 5}}},
 	{{.type = MSG_START, .length = 0x1112131415161718},
 		{{0, 4, 8}, {32, 8, 0x1112131415161718}}},
 };
@@ -196,6 +198,8 @@ static void decodes_encoded_messages(void **state)
 		assert_int_equal(message.address, layouts[i].message.address);
 		assert_int_equal(message.length, layouts[i].message.length);
 		assert_int_equal(message.rkey, layouts[i].message.rkey);
+		assert_int_equal(message.kept, layouts[i].message.kept);
+		assert_int_equal(message.holes, layouts[i].message.holes);
 		assert_int_equal(message.verdict, layouts[i].message.verdict);
 		assert_int_equal(message.depth, layouts[i].message.depth);
 		assert_int_equal(message.refusal, layouts[i].message.refusal);

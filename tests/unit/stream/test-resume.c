@@ -2,18 +2,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "protocol/tree.h"
 #include "stream/hidden-file.h"
 #include "stream/storage.h"
 #include "tests/unit/common/digest-fixture.h"
 #include "tests/unit/stream/output-file-fixture.h"
 #include "tests/unit/stream/sink-fixture.h"
 #include "tests/unit/unit.h"
+
+/* Whether holes are left out. */
+static bool holes;
 
 /* The size of an interrupted transfer, which contains only zeros. */
 #define LEFT OUTPUT_FILE_RESUMED
@@ -39,7 +44,8 @@ static void begin(uint64_t *have, struct digest *digest)
 {
 	sink_begin(
 		drain.sink, &(struct output_file_offer){.name = "", .fallback = "fallback"}, true);
-	while (!sink_have(drain.sink, have, digest) && sink_state(drain.sink) == SINK_WORKING)
+	while (!sink_have(drain.sink, have, digest, &holes) &&
+		sink_state(drain.sink) == SINK_WORKING)
 		a_moment();
 }
 
@@ -107,6 +113,118 @@ int sync_file_range(int file, off64_t offset, off64_t size, unsigned int flags)
 	return 0;
 }
 
+/* The first bytes of the data, which are replaced by a stream of runs. */
+static uint8_t replaced[256];
+
+/* Makes these runs, each with the data behind it, the stream. Returns its size. */
+static size_t make_runs(const struct tree_run *runs, size_t count)
+{
+	size_t size = 0;
+
+	memcpy(replaced, drain_data, sizeof(replaced));
+	for (size_t i = 0; i < count; i++) {
+		tree_run_encode(&runs[i], drain_data + size);
+		size += TREE_RUN_SIZE;
+		memset(drain_data + size, 'a' + (int)i, (size_t)runs[i].data);
+		size += (size_t)runs[i].data;
+	}
+	assert_true(size <= sizeof(replaced));
+	return size;
+}
+
+/* The digest of the file that these runs describe. */
+static struct digest digest_of_runs(const struct tree_run *runs, size_t count)
+{
+	static const uint8_t zero;
+	struct digester *digester = digester_new();
+	struct digest digest;
+
+	for (size_t i = 0; i < count; i++) {
+		uint8_t letter = (uint8_t)('a' + i);
+
+		for (uint64_t done = 0; done < runs[i].hole; done++)
+			digester_add(digester, &zero, 1);
+		for (uint64_t done = 0; done < runs[i].data; done++)
+			digester_add(digester, &letter, 1);
+	}
+	digest = digester_result(digester, DIGEST_STREAM);
+	digester_free(digester);
+	return digest;
+}
+
+static void holes_that_were_left_out_are_holes(void **state)
+{
+	static const struct tree_run runs[] = {{0, 3}, {LEFT, 50}, {70000, 1}, {5000, 0}};
+	const uint64_t total = 3 + LEFT + 50 + 70000 + 1 + 5000;
+	const struct digest all = digest_of_runs(runs, COUNT(runs));
+	size_t size = make_runs(runs, COUNT(runs));
+	struct stat status;
+	struct digest digest;
+	uint64_t have = 1;
+	uint8_t bytes[52];
+	int file;
+
+	(void)state;
+	drain.workers = 2;
+	start(false, total, &have, &digest);
+	assert_true(holes);
+	sink_continue(drain.sink, 0, true);
+	assert_true(drain_arrive(size));
+	memcpy(drain_data, replaced, sizeof(replaced));
+	sink_finish(drain.sink, size, &all);
+	drain_assert_ends(SINK_VERIFIED);
+	assert_int_equal(sink_left_out(drain.sink), (int64_t)(total - size));
+	assert_int_equal(stat("big", &status), 0);
+	assert_int_equal(status.st_size, total);
+	assert_true((uint64_t)status.st_blocks * 512 < 1 << 20);
+	file = open("big", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(file, bytes, 52, LEFT + 2), 52);
+	assert_int_equal(bytes[0], 0);
+	assert_int_equal(bytes[1], 'b');
+	assert_int_equal(bytes[50], 'b');
+	assert_int_equal(bytes[51], 0);
+	assert_int_equal(pread(file, bytes, 1, LEFT + 53 + 70000), 1);
+	assert_int_equal(bytes[0], 'c');
+	close(file);
+}
+
+/* Neither is stored, nor left where a transfer could resume. */
+static void runs_that_do_not_fit_are_refused(void **state)
+{
+	static const struct {
+		struct tree_run runs[2];
+		size_t count;
+		const char *why;
+	} cases[] = {
+		{{{100, 1}}, 1, "a hole or the data behind it does not fit in its file"},
+		{{{0, 0}}, 1, "a hole or the data behind it does not fit in its file"},
+		{{{UINT64_MAX, 2}}, 1, "a hole or the data behind it does not fit in its file"},
+		{{{50, 50}, {0, 1}}, 2, "it does not end with its file"},
+		{{{50, 40}}, 1, "it is incomplete"},
+	};
+	char sentence[128];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct digest all = digest_of_runs(
+			cases[i].runs, cases[i].runs[0].hole > 100 ? 0 : cases[i].count);
+		size_t size = make_runs(cases[i].runs, cases[i].count);
+		struct digest digest;
+		uint64_t have;
+
+		start(false, 100, &have, &digest);
+		sink_continue(drain.sink, 0, true);
+		drain_arrive(size);
+		memcpy(drain_data, replaced, sizeof(replaced));
+		sink_finish(drain.sink, size, &all);
+		snprintf(sentence, sizeof(sentence), "the peer's file is not a valid stream: %s",
+			cases[i].why);
+		drain_assert_failed(-EPROTO, sentence);
+		assert_int_equal(count_entries(NULL), 0);
+		drain_again();
+	}
+}
+
 static void continues_an_interrupted_transfer(void **state)
 {
 	struct digest digest, zeros = digest_after_zeros(LEFT, 0),
@@ -118,7 +236,7 @@ static void continues_an_interrupted_transfer(void **state)
 	start(false, LEFT + DRAIN_DATA, &have, &digest);
 	assert_int_equal(have, LEFT);
 	assert_true(digest_equal(&digest, &zeros));
-	sink_continue(drain.sink, LEFT);
+	sink_continue(drain.sink, LEFT, false);
 	assert_true(drain_arrive(DRAIN_DATA));
 	sink_finish(drain.sink, DRAIN_DATA, &all);
 	drain_assert_ends(SINK_VERIFIED);
@@ -154,7 +272,7 @@ static void starts_anew_if_the_source_changed(void **state)
 	(void)state;
 	leave_hidden(LEFT);
 	start(false, LEFT + DRAIN_DATA, &have, &digest);
-	sink_continue(drain.sink, 0);
+	sink_continue(drain.sink, 0, false);
 	assert_true(drain_arrive(DRAIN_DATA));
 	sink_finish(drain.sink, DRAIN_DATA, &all);
 	drain_assert_ends(SINK_VERIFIED);
@@ -170,7 +288,7 @@ static void removes_damaged_data(void **state)
 	(void)state;
 	leave_hidden(LEFT);
 	start(false, LEFT + DRAIN_DATA, &have, &digest);
-	sink_continue(drain.sink, LEFT);
+	sink_continue(drain.sink, LEFT, false);
 	assert_true(drain_arrive(DRAIN_DATA));
 	sink_finish(drain.sink, DRAIN_DATA, &wrong);
 	drain_assert_ends(SINK_DAMAGED);
@@ -187,7 +305,7 @@ static void leaves_a_large_interrupted_transfer(void **state)
 	(void)state;
 	start(false, LEFT, &have, &digest);
 	assert_int_equal(have, 0);
-	sink_continue(drain.sink, 0);
+	sink_continue(drain.sink, 0, false);
 	assert_true(drain_arrive(DRAIN_DATA));
 	while (ring_level(&drain.ring).freed < DRAIN_DATA)
 		a_moment();
@@ -210,7 +328,7 @@ static void leaves_no_gap(void **state)
 	drain.workers = 4;
 	disk.gap = DRAIN_MOST;
 	start(false, LEFT, &have, &digest);
-	sink_continue(drain.sink, 0);
+	sink_continue(drain.sink, 0, false);
 	assert_true(drain_arrive(DRAIN_RING));
 	while (disk.behind < 2 || ring_level(&drain.ring).freed < DRAIN_MOST)
 		a_moment();
@@ -231,7 +349,7 @@ static void starts_to_write_back(void **state)
 	(void)state;
 	leave_hidden(left);
 	start(false, left + DRAIN_DATA, &have, &digest);
-	sink_continue(drain.sink, left);
+	sink_continue(drain.sink, left, false);
 	assert_true(drain_arrive(DRAIN_DATA));
 	sink_finish(drain.sink, DRAIN_DATA, &all);
 	drain_assert_ends(SINK_VERIFIED);
@@ -247,7 +365,7 @@ static void removes_a_small_interrupted_transfer(void **state)
 	(void)state;
 	start(false, LEFT - 1, &have, &digest);
 	assert_int_equal(have, 0);
-	sink_continue(drain.sink, 0);
+	sink_continue(drain.sink, 0, false);
 	assert_true(drain_arrive(DRAIN_DATA));
 	sink_stop(drain.sink);
 	drain_assert_ends(SINK_FAILED);
@@ -266,7 +384,7 @@ static void recognises_a_file_that_is_already_there(void **state)
 	start(false, 65536, &have, &digest);
 	assert_int_equal(have, 65536);
 	assert_true(digest_equal(&digest, &zeros));
-	sink_continue(drain.sink, 65536);
+	sink_continue(drain.sink, 65536, false);
 	sink_finish(drain.sink, 0, &zeros);
 	drain_assert_ends(SINK_VERIFIED);
 	assert_true(sink_is_there(drain.sink));
@@ -295,7 +413,7 @@ static void the_keyed_digest_of_existing_data_ends_no_stream(void **state)
 		drain_start("big", sizeof(zeros));
 		sink_set_key(drain.sink, key);
 		begin(&have, &digest);
-		sink_continue(drain.sink, have);
+		sink_continue(drain.sink, have, false);
 		sink_finish(drain.sink, 0, i == 0 ? &digest : &stream);
 		drain_assert_ends(i == 0 ? SINK_DAMAGED : SINK_VERIFIED);
 		assert_int_equal(have, sizeof(zeros));
@@ -313,7 +431,7 @@ static void keeps_a_different_file_of_the_same_size(void **state)
 	leave("big", 65536);
 	start(false, 65536, &have, &digest);
 	assert_int_equal(have, 65536);
-	sink_continue(drain.sink, 0);
+	sink_continue(drain.sink, 0, false);
 	drain_arrive(65536);
 	drain_assert_failed(
 		-EEXIST, "cannot write big: File exists (--force at the receiver replaces it)");
@@ -323,7 +441,7 @@ static void keeps_a_different_file_of_the_same_size(void **state)
 	/* With --force, it is replaced. */
 	start(true, 65536, &have, &digest);
 	assert_int_equal(have, 65536);
-	sink_continue(drain.sink, 0);
+	sink_continue(drain.sink, 0, false);
 	assert_true(drain_arrive(65536));
 	sink_finish(drain.sink, 65536, &all);
 	drain_assert_ends(SINK_VERIFIED);
@@ -347,6 +465,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SINK_TEST(continues_an_interrupted_transfer),
+		SINK_TEST(holes_that_were_left_out_are_holes),
+		SINK_TEST(runs_that_do_not_fit_are_refused),
 		SINK_TEST(a_check_keeps_an_interrupted_transfer),
 		SINK_TEST(starts_anew_if_the_source_changed),
 		SINK_TEST(removes_damaged_data),

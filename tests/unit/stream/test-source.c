@@ -10,6 +10,9 @@
 #include "tests/unit/stream/source-fixture.h"
 #include "tests/unit/unit.h"
 
+/* Whether holes are left out. */
+static bool holes;
+
 #define GIB ((uint64_t)1 << 30)
 
 static void puts_a_text_into_the_ring_at_once(void **state)
@@ -250,9 +253,9 @@ static void run_after(uint64_t have, const void *bytes, size_t size)
 	struct digest digest = digest_of(bytes, size);
 	uint64_t start;
 
-	assert_false(source_start_of(feed.source, &start));
+	assert_false(source_start_of(feed.source, &start, &holes));
 	feed_start();
-	source_begin_after(feed.source, have, &digest);
+	source_begin_after(feed.source, have, &digest, false);
 	while (feed_take())
 		;
 	oracle_await_end(&feed.oracle);
@@ -272,12 +275,79 @@ static void continues_after_what_the_peer_has(void **state)
 		close(feed_make_file("data.bin", FEED_DATA));
 		feed_open(feed.path);
 		run_after(sizes[i], feed_data, sizes[i]);
-		assert_true(source_start_of(feed.source, &start));
+		assert_true(source_start_of(feed.source, &start, &holes));
 		assert_int_equal(start, sizes[i]);
 		assert_int_equal(source_result(feed.source, &digest, &reason), 0);
 		assert_true(digest_equal(&digest, &all));
 		assert_int_equal(feed.size, FEED_DATA - sizes[i]);
 		assert_memory_equal(feed.taken, feed_data + sizes[i], feed.size);
+		feed_tear_down(state);
+		feed_set_up(state);
+	}
+}
+
+/* Takes everything, which is more than fits into feed.taken. Returns its size. */
+static size_t take_all(uint8_t *bytes, size_t room)
+{
+	size_t size = 0;
+	struct span span;
+
+	while (ring_await_data(&feed.ring, FEED_RING, &span) == RING_READY) {
+		assert_true(size + span.size <= room);
+		memcpy(bytes + size, span.start, span.size);
+		size += span.size;
+		ring_free_to(&feed.ring, size);
+	}
+	return size;
+}
+
+/* Runs, from where the peer continues; the digest is that of the whole file. */
+static void leaves_out_holes_if_the_peer_can_store_that(void **state)
+{
+	static const uint64_t starts[] = {0, 1, 100000, 700000};
+	enum { SIZE = 1 << 20, AT = 512 << 10 };
+	static uint8_t whole[SIZE], bytes[32768];
+	size_t taken;
+	struct stat status;
+
+	(void)state;
+	memcpy(whole + AT, feed_data, FEED_RING + 5);
+	for (size_t i = 0; i < COUNT(starts); i++) {
+		const struct digest all = digest_of(whole, SIZE);
+		struct digest have = digest_of(whole, (size_t)starts[i]), digest;
+		uint64_t start, position = starts[i];
+		int file = feed_make_file("data.bin", 0);
+		const char *reason;
+
+		assert_int_equal(ftruncate(file, SIZE), 0);
+		assert_true(pwrite(file, feed_data, FEED_RING + 5, AT) > 0);
+		assert_int_equal(fstat(file, &status), 0);
+		close(file);
+		if (status.st_blocks * 512 >= SIZE)
+			skip();
+		feed_open(feed.path);
+		feed_start();
+		source_begin_after(feed.source, starts[i], &have, true);
+		taken = take_all(bytes, sizeof(bytes));
+		oracle_await_end(&feed.oracle);
+		assert_true(source_start_of(feed.source, &start, &holes));
+		assert_int_equal(start, starts[i]);
+		assert_true(holes);
+		assert_int_equal(source_result(feed.source, &digest, &reason), 0);
+		assert_true(digest_equal(&digest, &all));
+		for (size_t at = 0; at < taken;) {
+			struct tree_run run;
+
+			assert_int_equal(tree_run_decode(&run, bytes + at, SIZE - position), 0);
+			at += TREE_RUN_SIZE;
+			position += run.hole;
+			assert_memory_equal(bytes + at, whole + position, (size_t)run.data);
+			at += (size_t)run.data;
+			position += run.data;
+		}
+		assert_int_equal(position, SIZE);
+		assert_int_equal(
+			source_left_out(feed.source), (int64_t)(SIZE - starts[i]) - (int64_t)taken);
 		feed_tear_down(state);
 		feed_set_up(state);
 	}
@@ -300,11 +370,11 @@ static void a_keyed_digest_must_be_for_existing_data(void **state)
 		feed_open(feed.path);
 		feed_start();
 		source_set_key(feed.source, key);
-		source_begin_after(feed.source, FEED_RING, &have);
+		source_begin_after(feed.source, FEED_RING, &have, false);
 		while (feed_take())
 			;
 		oracle_await_end(&feed.oracle);
-		assert_true(source_start_of(feed.source, &start));
+		assert_true(source_start_of(feed.source, &start, &holes));
 		assert_int_equal(start, use == DIGEST_EXISTING ? FEED_RING : 0);
 		assert_int_equal(source_result(feed.source, &digest, &reason), 0);
 		assert_true(digest_equal(&digest, &all));
@@ -322,7 +392,7 @@ static void sends_everything_if_the_peer_has_other_data(void **state)
 	close(feed_make_file("data.bin", FEED_DATA));
 	feed_open(feed.path);
 	run_after(100, feed_data + 1, 100);
-	assert_true(source_start_of(feed.source, &start));
+	assert_true(source_start_of(feed.source, &start, &holes));
 	assert_int_equal(start, 0);
 	feed_assert_sent(feed_data, FEED_DATA);
 	feed_tear_down(state);
@@ -330,7 +400,7 @@ static void sends_everything_if_the_peer_has_other_data(void **state)
 	close(feed_make_file("data.bin", 99));
 	feed_open(feed.path);
 	run_after(100, feed_data, 100);
-	assert_true(source_start_of(feed.source, &start));
+	assert_true(source_start_of(feed.source, &start, &holes));
 	assert_int_equal(start, 0);
 	feed_assert_sent(feed_data, 99);
 }
@@ -364,6 +434,7 @@ int main(void)
 		TEST(sends_a_fifo_when_it_gets_a_writer),
 		TEST(waits_until_it_is_started),
 		TEST(continues_after_what_the_peer_has),
+		TEST(leaves_out_holes_if_the_peer_can_store_that),
 		TEST(a_keyed_digest_must_be_for_existing_data),
 		TEST(sends_everything_if_the_peer_has_other_data),
 		TEST(ignores_growth_of_a_file),

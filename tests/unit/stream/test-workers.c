@@ -350,7 +350,7 @@ static void the_peer_has_the_beginning(void **state)
 		assert_int_equal(source_start(run.source, &run.out, 131072, WORKERS, &listener), 0);
 		if (i % 2)
 			source_set_key(run.source, key);
-		source_begin_after(run.source, have, &existing);
+		source_begin_after(run.source, have, &existing, false);
 		while (!ring_level(&run.out).ended) {
 			sem_wait(&run.moved);
 			ring_free_to(&run.out, ring_level(&run.out).filled);
