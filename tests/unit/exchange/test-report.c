@@ -411,7 +411,7 @@ static void says_how_many_entries_were_left_out(void **state)
 		.code = EIO,
 		.call = "read",
 		.evidence = "1 could not be read"};
-	struct omitted skipped, unreadable, lost;
+	struct omitted skipped, unreadable;
 	struct report report = {.program = "rdma-client",
 		.mode = "write",
 		.peer = "192.0.2.1:7471",
@@ -455,16 +455,42 @@ static void says_how_many_entries_were_left_out(void **state)
 	assert_non_null(strstr(json, "\"verdict\":\"incomplete\","));
 	schema_check(json);
 	free(json);
-	/* Attributes that were lost here, and those that the peer has lost. */
+	omitted_end(&skipped);
+	omitted_end(&unreadable);
+}
+
+/* Attributes that were lost here, and those that the peer has lost. */
+static void says_that_attributes_were_lost(void **state)
+{
+	static const struct failure incomplete = {.kind = FAILURE_FILE,
+		.phase = PHASE_INCOMPLETE,
+		.code = EIO,
+		.call = "set",
+		.evidence = "1 lacks attributes"};
+	struct omitted lost;
+	struct report report = {.program = "rdma-client",
+		.mode = "write",
+		.peer = "192.0.2.1:7471",
+		.status = STATUS_FAILED,
+		.failure = &incomplete,
+		.message = "exchange is incomplete",
+		.sent = {.bytes = 5,
+			.digest = DIGEST,
+			.path = "a",
+			.entries = 1,
+			.files = 3,
+			.complete = true}};
+	char text[200], *json;
+
+	(void)state;
 	omitted_start(&lost);
-	report.sent.unreadable = NULL;
 	report_summary(text, sizeof(text), &report, true);
-	assert_non_null(strstr(text, "(3 files, 0 B; 1 skipped) "));
+	assert_non_null(strstr(text, "(3 files, 0 B) "));
 	assert_non_null(strstr(text, ", incomplete: all data verified, XXH3 "));
 	report.sent.lost = &lost;
 	omitted_add(&lost, "cannot keep a/f");
 	report_summary(text, sizeof(text), &report, true);
-	assert_non_null(strstr(text, "(3 files, 0 B; 1 skipped, 1 without all attributes) "));
+	assert_non_null(strstr(text, "(3 files, 0 B; 1 without all attributes) "));
 	assert_non_null(strstr(text, ", incomplete: all data verified, XXH3 "));
 	report.received = report.sent;
 	report.sent.lost = NULL;
@@ -476,9 +502,28 @@ static void says_how_many_entries_were_left_out(void **state)
 	assert_non_null(strstr(strstr(json, "\"received\":"), "\"attributes_lost\":1,"));
 	schema_check(json);
 	free(json);
-	omitted_end(&skipped);
-	omitted_end(&unreadable);
 	omitted_end(&lost);
+}
+
+static void says_what_a_file_without_holes_is(void **state)
+{
+	struct report report = {.program = "rdma-client",
+		.mode = "write",
+		.peer = "192.0.2.1:7471",
+		.sent = {.bytes = 1032,
+			.left_out = 4000000 - 1032,
+			.digest = DIGEST,
+			.path = "a",
+			.complete = true}};
+	char text[200];
+
+	(void)state;
+	report_summary(text, sizeof(text), &report, true);
+	assert_non_null(strstr(text, ": 4,000,000 bytes (4.0 MB; 1.0 kB without holes) by WRITE"));
+	/* What describes the runs may be more than their holes. */
+	report.sent.left_out = -16;
+	report_summary(text, sizeof(text), &report, true);
+	assert_non_null(strstr(text, ": 1,032 bytes (1.0 kB) by WRITE"));
 }
 
 static void says_that_data_was_discarded(void **state)
@@ -608,6 +653,8 @@ int main(void)
 		cmocka_unit_test(schema_rejects_invalid_documents),
 		cmocka_unit_test(prints_summary_lines),
 		cmocka_unit_test(says_how_many_entries_were_left_out),
+		cmocka_unit_test(says_that_attributes_were_lost),
+		cmocka_unit_test(says_what_a_file_without_holes_is),
 		cmocka_unit_test(says_that_data_was_discarded),
 		cmocka_unit_test(says_where_a_transfer_resumed),
 		cmocka_unit_test(leaves_out_the_check_of_what_was_there),

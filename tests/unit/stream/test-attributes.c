@@ -304,8 +304,8 @@ static void add(struct tree_entry entry, const char *name, const void *contents,
 	entry.size = size;
 	tree_encode(&entry, stream + stream_size);
 	stream_size += TREE_HEADER_SIZE;
-	memcpy(stream + stream_size, name, strlen(name));
-	stream_size += strlen(name);
+	memcpy(stream + stream_size, name, entry.name_size);
+	stream_size += entry.name_size;
 	if (size)
 		memcpy(stream + stream_size, contents, size);
 	stream_size += size;
