@@ -168,7 +168,7 @@ static void help_fits_one_screen(void **state)
 		 * The server's help includes examples and exit statuses; an exchange has options
 		 * for its files, and a measurement of bandwidth for its work requests.
 		 */
-		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 26
+		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 29
 							  : id == CLI_BANDWIDTH ? 7
 							  : id == CLI_EXCHANGE  ? 7
 							  : id == CLI_LATENCY   ? 1
