@@ -44,7 +44,7 @@ comma := ,
 short := $(if $(filter 1,$(V))$(findstring s,$(firstword -$(MAKEFLAGS))),,yes)
 say = $(if $(short),@echo '  $1  $2' && )
 
-folders := base cli control copy diagnose exchange host measure multicast protocol serve stream verbs
+folders := base cli control copy diagnose exchange host measure mesh multicast protocol serve stream verbs
 library := $(BUILD)/librdma-pair.a
 programs := rdma-server rdma-client
 unit_tests := $(patsubst %.c,%,$(wildcard tests/unit/*/test-*.c))
@@ -53,7 +53,7 @@ fuzz_targets := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 
 everything = $(CC) $(ours_cppflags) $(CPPFLAGS) $(ours_cflags) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
 objects = $(addprefix $(BUILD)/,$(1:.c=.o))
-link = $(call say,LD,$@)$(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(ours_ldlibs) $(LDLIBS)
+link = $(call say,LD,$@)$(CC) $(ours_ldflags) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(ours_ldlibs) -lm $(LDLIBS)
 
 .PHONY: all help unit-tests check fuzz fuzz-targets test-programs lint dist deb rpm-spec rpm-check install uninstall clean
 .SECONDARY:
@@ -147,6 +147,10 @@ $(BUILD)/tests/one-host/hooked-client: $(BUILD)/rdma-client.o \
 		$(call objects,tests/one-host/hooks.c) $(library)
 	$(link) -Wl,--wrap=rdma_resolve_addr,--wrap=rdma_resolve_route,--wrap=rdma_connect
 
+# For tests of the coordinator of a mesh.
+$(BUILD)/tests/compare/simulated-agents: %: %.o $(library)
+	$(link)
+
 # For scripts/compare.
 $(BUILD)/tests/compare/digest-speed: %: %.o $(library)
 	$(link)
@@ -162,7 +166,7 @@ $(BUILD)/tests/compare/slow-files: $(BUILD)/tests/compare/slow-files.o
 	$(link) $(shell $(PKG_CONFIG) --libs fuse3)
 
 test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client) \
-	$(BUILD)/tests/compare/pipeline-speed $(if $(fuse),$(BUILD)/tests/compare/slow-files)
+	$(BUILD)/tests/compare/pipeline-speed $(BUILD)/tests/compare/simulated-agents $(if $(fuse),$(BUILD)/tests/compare/slow-files)
 
 lint:
 	./scripts/lint
@@ -265,3 +269,4 @@ $(BUILD)/tests/fuzz/fuzz-udp-probe: wrapped := recv recvmsg
 $(BUILD)/tests/fuzz/fuzz-handshake: $(call objects,tests/unit/common/secret-fixture.c)
 $(BUILD)/tests/fuzz/fuzz-handshake: wrapped := secret_nonce
 $(BUILD)/tests/fuzz/fuzz-sysfs: wrapped := access close open64 read readlink scandir64
+$(BUILD)/tests/fuzz/fuzz-mesh: wrapped := poll secret_nonce

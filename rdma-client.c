@@ -23,6 +23,8 @@
 #include "host/retransmissions.h"
 #include "measure/comparison.h"
 #include "measure/measure.h"
+#include "mesh/agent.h"
+#include "mesh/mesh.h"
 #include "multicast/send.h"
 #include "rdma-common.h"
 #include "verbs/channel.h"
@@ -491,6 +493,10 @@ static enum exit_status run_command(struct client *client)
 		return copy(client);
 	case CLI_SEND_GROUP:
 		return multicast_send(options, program, &client->loop.signal);
+	case CLI_MESH:
+		return mesh_run(options, program, &client->loop.signal);
+	case CLI_MESH_AGENT:
+		return mesh_agent(options, program, &client->loop.signal);
 	case CLI_EXCHANGE:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:

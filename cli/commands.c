@@ -151,6 +151,36 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.words_min = 1,
 			.words_max = 3,
 		},
+	[CLI_MESH] =
+		{
+			.program = PROGRAM_CLIENT,
+			.names = "mesh",
+			.words = "mesh",
+			.summary = "test all pairs of hosts, name what is bad",
+			.about =
+				"Measure every pair of hosts in both directions, and name the hosts, pairs or\n"
+				"directions that are bad. An agent is started at each host, for this run only.\n",
+			.example = "mesh --hosts h1,h2,h3,h4",
+			.mode = -1,
+			.host = -1,
+			.words_min = 1,
+			.words_max = 1,
+		},
+	[CLI_MESH_AGENT] =
+		{
+			.program = PROGRAM_CLIENT,
+			.names = "mesh-agent",
+			.words = "mesh-agent PORT ADDRESS...",
+			.about =
+				"Measure what `rdma-client mesh` at one of these addresses asks for. It usually\n"
+				"starts the agents itself; with `mesh --via none`, start them at each host. The\n"
+				"token is the first line of standard input, unless --secret-file is given.\n",
+			.example = "mesh-agent 7472 192.0.2.1",
+			.mode = -1,
+			.host = -1,
+			.words_min = 3,
+			.words_max = INT_MAX,
+		},
 	[CLI_EXPLAIN] =
 		{
 			.program = PROGRAM_CLIENT,

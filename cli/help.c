@@ -6,10 +6,9 @@
 #include "cli/option-table.h"
 
 static const char client_text[] =
-	"\n'rdma-client COMMAND --help' lists the options of a command, and 'rdma-client\n"
-	"--version' prints the version. Except for 'copy', first start rdma-server on the\n"
-	"other host: see 'rdma-server --help'. 'write', 'read' and 'send' send --input to\n"
-	"it, and receive --output from it. 'write FILE... HOST:' also sends files.\n"
+	"\n'rdma-client COMMAND --help' lists a command's options; --version, the version.\n"
+	"Except for 'copy' and 'mesh', first start rdma-server on the other host: see\n"
+	"'rdma-server --help'. 'write', 'read' and 'send' send --input, receive --output.\n"
 	"\nExamples:\n"
 	"  rdma-server --output ./                       (on host 192.0.2.1)\n"
 	"  rdma-client write *.jpg 192.0.2.1:\n"
@@ -140,6 +139,8 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 	case CLI_COMPARE:
 	case CLI_DIAGNOSE:
 	case CLI_EXPLAIN:
+	case CLI_MESH:
+	case CLI_MESH_AGENT:
 	case CLI_COMMANDS:
 		break;
 	}

@@ -40,7 +40,7 @@ extern const struct option_row option_rows[];
 extern const unsigned int option_row_count;
 
 /* The maximum number of rows. */
-#define OPTION_ROWS_MAX 96
+#define OPTION_ROWS_MAX 112
 
 /* Records the error in options->error and returns OPTIONS_WRONG. */
 enum options_result options_wrong(struct options *options, const char *format, ...)

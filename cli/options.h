@@ -50,6 +50,8 @@ enum cli_command_id {
 	CLI_COMPARE,
 	CLI_DIAGNOSE,
 	CLI_EXPLAIN,
+	CLI_MESH,
+	CLI_MESH_AGENT,
 	CLI_COMMANDS /* in struct options: no command is known */
 };
 
@@ -112,6 +114,35 @@ struct options_copy {
 	unsigned int path_count;
 	const char *rsh;         /* --rsh; NULL: RDMA_RSH or ssh */
 	const char *server_path; /* of rdma-server; NULL: in PATH */
+};
+
+/* How the agents of a mesh are started, in the order of the choices of --via after the first. */
+enum options_via {
+	VIA_AUTO, /* by what is there: mesh/launcher.h */
+	VIA_SSH,
+	VIA_SRUN,
+	VIA_CLUSH,
+	VIA_PDSH,
+	VIA_MPIRUN,
+	VIA_NONE, /* they are started otherwise */
+};
+
+/* The options of `mesh` and of its agents. */
+struct options_mesh {
+	const char *hosts, *hosts_file; /* NULL: not given */
+	enum options_via via;
+	bool quick, suggest_drain;
+	uint32_t concurrency;   /* tests at a time; 0: as many as a round has */
+	const char *html;       /* a page to write; NULL: none */
+	const char *metrics;    /* a file for Prometheus; NULL: none */
+	const char *topology;   /* a file; NULL: none */
+	const char *agent_path; /* of rdma-client at the hosts; NULL: in PATH */
+	const char *listen;     /* [ADDRESS:]PORT; NULL: all addresses, any port */
+	int64_t start_timeout;  /* milliseconds until all agents are connected */
+	/* an agent's */
+	const char *name;       /* of its host; NULL: the host name */
+	const char **addresses; /* of the coordinator */
+	unsigned int address_count;
 };
 
 /*
@@ -201,6 +232,7 @@ struct options {
 	int64_t interval;   /* diagnose: repeat after this many milliseconds; 0: once */
 	struct options_measure measure;
 	struct options_copy copy;
+	struct options_mesh mesh;
 	const char *files[2]; /* compare: saved documents */
 
 	uint16_t port;                     /* 0: any free port (server), or all (status) */

@@ -28,6 +28,7 @@
 #define CLIENTS_DEFAULT   2048
 #define DURATION_DEFAULT  2000
 #define WARM_UP_DEFAULT   200
+#define START_DEFAULT     60000
 #define BANDWIDTH_SIZE    65536 /* bytes */
 #define LATENCY_SIZE      8
 #define DATAGRAM_SIZE     1024 /* the RDMA MTU of an Ethernet of 1,500 bytes */
@@ -561,6 +562,17 @@ static enum options_result take_mode(
 		options, "mode", word, server ? "write|read|send|any" : "write|read|send");
 }
 
+/* Takes the port and the addresses of a coordinator. */
+static enum options_result take_coordinator(struct options *options, const struct line *line)
+{
+	if (!options_take_port(options, line->words[1]))
+		return options_wrong(
+			options, "PORT must be a number from 1 to 65535, not '%s'", line->words[1]);
+	options->mesh.addresses = line->words + 2;
+	options->mesh.address_count = (unsigned int)line->word_count - 2;
+	return OPTIONS_RUN;
+}
+
 /* Reads the words of the command: mode, host and port, or what to explain. */
 static enum options_result take_words(struct options *options, const struct line *line)
 {
@@ -572,8 +584,9 @@ static enum options_result take_words(struct options *options, const struct line
 		return OPTIONS_WRONG;
 	if (line->word_count < command->words_min)
 		return options_advise(options, "%s is missing; for example: %s %s",
-			line->word_count == command->mode ? "the mode"
-			: options->command == CLI_COPY    ? "DESTINATION"
+			line->word_count == command->mode    ? "the mode"
+			: options->command == CLI_COPY       ? "DESTINATION"
+			: options->command == CLI_MESH_AGENT ? "ADDRESS"
 			: options->command == CLI_RECEIVE_GROUP ||
 					options->command == CLI_SEND_GROUP
 				? "GROUP"
@@ -595,6 +608,8 @@ static enum options_result take_words(struct options *options, const struct line
 		return places_take(options, line->words + 1, line->word_count - 1);
 	if (options->command == CLI_EXPLAIN)
 		take_query(options, line);
+	if (options->command == CLI_MESH_AGENT)
+		return take_coordinator(options, line);
 	if (options->command == CLI_STATUS) {
 		options->port = 0;
 		if (line->word_count > 1 && !options_take_port(options, line->words[1]))
@@ -946,12 +961,12 @@ static bool is_given(const struct line *line, const char *name)
 }
 
 /*
- * Rejects what a server with --stdio cannot do, and sets what it always does: it serves one client,
- * prints only errors, and needs no certain port.
+ * Rejects what a server with --stdio cannot do, and sets what it always does: it serves one client
+ * unless --count is given, prints only errors, and needs no certain port.
  */
 static enum options_result check_stdio(struct options *options, const struct line *line)
 {
-	static const char *const others[] = {"count", "json", "secret-file", "verbose"};
+	static const char *const others[] = {"json", "secret-file", "verbose"};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (is_given(line, others[i]))
@@ -962,7 +977,8 @@ static enum options_result check_stdio(struct options *options, const struct lin
 			"--stdio cannot be combined with standard input, output or a pipe");
 	if (!is_given(line, "port"))
 		options->port = 0;
-	options->count = 1;
+	if (options->count == 0)
+		options->count = 1;
 	options->quiet = true;
 	return OPTIONS_RUN;
 }
@@ -1008,6 +1024,55 @@ static enum options_result check_multicast(struct options *options)
 	return OPTIONS_RUN;
 }
 
+/* Reads --listen: PORT, ADDRESS:PORT or [ADDRESS]:PORT. */
+static enum options_result take_listen(struct options *options)
+{
+	const char *text = options->mesh.listen, *port;
+
+	if (options_take_port(options, text))
+		return OPTIONS_RUN;
+	if (!split_server(options, text, &port) || !port || !*options->host_text ||
+		!options_take_port(options, port))
+		return options_wrong(options,
+			"--listen must be a port, or an address and a port, such as 192.0.2.1:7472, "
+			"not '%s'",
+			text);
+	options->bind = options->host_text;
+	return OPTIONS_RUN;
+}
+
+/* Completes the options of a mesh. */
+static enum options_result check_mesh(struct options *options)
+{
+	struct options_mesh *mesh = &options->mesh;
+	struct options_measure *measure = &options->measure;
+
+	if (mesh->hosts && mesh->hosts_file)
+		return options_wrong(options, "--hosts and --hosts-file are mutually exclusive");
+	if (mesh->via == VIA_NONE && !options->secret_file)
+		return options_wrong(options,
+			"--via none needs --secret-file: the agents that you start need the same one");
+	if (mesh->via == VIA_NONE && !mesh->listen)
+		return options_wrong(options,
+			"--via none needs --listen: the agents that you start need the port");
+	if (mesh->via != VIA_NONE && options->secret_file)
+		return options_wrong(options,
+			"--secret-file needs --via none: mesh makes a token for agents that it starts");
+	if (options->copy.rsh && mesh->via != VIA_AUTO && mesh->via != VIA_SSH &&
+		mesh->via != VIA_PDSH)
+		return options_wrong(options, "--rsh needs --via ssh or pdsh");
+	if (measure->smallest != measure->largest)
+		return options_wrong(options, "mesh takes one --size, not a range");
+	if (measure->smallest == 0)
+		measure->smallest = measure->largest = BANDWIDTH_SIZE;
+	if (measure->duration == 0)
+		measure->duration = DURATION_DEFAULT;
+	if (mesh->start_timeout == 0)
+		mesh->start_timeout = START_DEFAULT;
+	options->port = 0;
+	return mesh->listen ? take_listen(options) : OPTIONS_RUN;
+}
+
 /* Checks the combination of options after each has been checked alone. */
 static enum options_result check_together(struct options *options, const struct line *line)
 {
@@ -1032,10 +1097,13 @@ static enum options_result check_together(struct options *options, const struct 
 		return options->watch ? check_watch(options, line) : OPTIONS_RUN;
 	case CLI_SEND_GROUP:
 		return check_multicast(options);
+	case CLI_MESH:
+		return check_mesh(options);
 	case CLI_STATUS:
 	case CLI_RECEIVE_GROUP:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:
+	case CLI_MESH_AGENT:
 	case CLI_COMMANDS:
 		break;
 	}

@@ -14,10 +14,8 @@
 #include "copy/far-command.h"
 #include "copy/far-side.h"
 #include "copy/reach.h"
+#include "copy/rsh.h"
 #include "protocol/ready-line.h"
-
-#define RSH_DEFAULT   "ssh"
-#define RSH_WORDS_MAX 32
 
 /* Exit statuses of a shell that finds no such program, and of ssh(1) itself. */
 #define STATUS_NOT_FOUND 127
@@ -32,22 +30,14 @@
 #define LINE_SIZE 8192
 #define LINES_MAX 4096
 
-static const char *rsh_of(const struct options *options)
-{
-	const char *rsh = options->copy.rsh ? options->copy.rsh : getenv("RDMA_RSH");
-
-	return rsh && rsh[strspn(rsh, " ")] ? rsh : RSH_DEFAULT;
-}
-
 /* Runs --rsh with the command. Returns 0 or an errno. */
 static int run(struct far_side *side, const struct options *options, char *rsh, char *command)
 {
-	char *words[RSH_WORDS_MAX + 3], *rest = rsh;
-	int count = 0, to[2], from[2], error;
+	char *words[RSH_WORDS_MAX + 3];
+	int count = rsh_split(rsh, words), to[2], from[2], error;
 
-	while ((words[count] = strtok_r(rest, " ", &rest)))
-		if (++count > RSH_WORDS_MAX)
-			return E2BIG;
+	if (count < 0)
+		return E2BIG;
 	words[count++] = (char *)options->copy.remote;
 	words[count++] = command;
 	words[count] = NULL;

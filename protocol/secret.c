@@ -154,6 +154,36 @@ int secret_keep(const char *text, char path[SECRET_PATH_SIZE])
 	return -EIO;
 }
 
+/* Reads a line of less than size bytes, without its end. Returns false if no line ends. */
+static bool read_line(int descriptor, char *line, size_t size)
+{
+	size_t used = 0;
+	ssize_t got;
+
+	while (used < size) {
+		got = read(descriptor, line + used, 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		if (line[used] == '\n') {
+			line[used] = '\0';
+			return true;
+		}
+		used++;
+	}
+	return false;
+}
+
+int secret_keep_line(int descriptor, char path[SECRET_PATH_SIZE])
+{
+	char line[SECRET_MAX + 1];
+	int file = read_line(descriptor, line, sizeof(line)) ? secret_keep(line, path) : -EPROTO;
+
+	secret_forget(line, sizeof(line));
+	return file;
+}
+
 void secret_free(struct secret *secret)
 {
 	sodium_free(secret);

@@ -56,6 +56,13 @@ void secret_make(char text[SECRET_TEXT_SIZE]);
  */
 int secret_keep(const char *text, char path[SECRET_PATH_SIZE]);
 
+/*
+ * Reads a secret from the first line of a descriptor, byte by byte, so that the rest stays, and
+ * keeps it as secret_keep() does. Blocks until the line is there. Returns the file, -EPROTO if no
+ * line of at most SECRET_MAX bytes ends, or -errno. Any thread.
+ */
+int secret_keep_line(int descriptor, char path[SECRET_PATH_SIZE]);
+
 /* Wipes and frees the secret. NULL is allowed. Main thread. */
 void secret_free(struct secret *secret);
 

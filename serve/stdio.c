@@ -7,33 +7,10 @@
 #include "protocol/ready-line.h"
 #include "serve/stdio.h"
 
-/* Reads a line byte by byte, so that the rest stays. Returns false if no line ends. */
-static bool read_line(char *line, size_t size)
-{
-	size_t used = 0;
-	ssize_t got;
-
-	while (used + 1 < size) {
-		got = read(STDIN_FILENO, line + used, 1);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		if (line[used] == '\n') {
-			line[used] = '\0';
-			return true;
-		}
-		used++;
-	}
-	return false;
-}
-
 int stdio_take_secret(char path[SECRET_PATH_SIZE], struct failure *failure)
 {
-	char secret[SECRET_MAX + 2];
-	int file = read_line(secret, sizeof(secret)) ? secret_keep(secret, path) : -EPROTO;
+	int file = secret_keep_line(STDIN_FILENO, path);
 
-	secret_forget(secret, sizeof(secret));
 	if (file >= 0)
 		return file;
 	return failure_set(failure, FAILURE_FILE, PHASE_START, -file, "--stdio", "%s",

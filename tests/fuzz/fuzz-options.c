@@ -76,7 +76,9 @@ static void check_words(
 	fuzz_check(is_of_words(options->device, words, size));
 	fuzz_check(is_of_words(options->input, words, size));
 	fuzz_check(is_of_words(options->output, words, size));
-	fuzz_check(is_of_words(options->bind, words, size));
+	fuzz_check(options->command == CLI_MESH
+			   ? !options->bind || options->bind == options->host_text
+			   : is_of_words(options->bind, words, size));
 	fuzz_check(is_of_words(options->port_file, words, size));
 	fuzz_check(is_of_words(options->source, words, size));
 	fuzz_check(!options->host || options->host == options->host_text);
@@ -86,7 +88,8 @@ static void check_words(
 		fuzz_check(options->command == CLI_SERVE || options->command == CLI_STATUS);
 		return;
 	}
-	fuzz_check(!options->bind && !options->port_file && options->count == 0);
+	fuzz_check((!options->bind || options->command == CLI_MESH) && !options->port_file &&
+		   options->count == 0);
 	fuzz_check(options->command != CLI_SERVE);
 	for (unsigned int i = 0; i < 2; i++)
 		fuzz_check(
@@ -102,7 +105,9 @@ static void check_words(
 	fuzz_check((options->copy.path_count > 0) == (options->command == CLI_COPY));
 	fuzz_check(options->command != CLI_COPY ||
 		   (*options->copy.remote && *options->copy.remote != '-'));
-	fuzz_check(options->command == CLI_SERVE || options->port > 0);
+	fuzz_check(
+		options->command == CLI_SERVE || options->command == CLI_MESH || options->port > 0);
+	fuzz_check((options->mesh.address_count > 0) == (options->command == CLI_MESH_AGENT));
 	fuzz_check(!options->host || *options->host);
 }
 

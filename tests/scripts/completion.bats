@@ -52,7 +52,7 @@ offers() {
 
 @test "completion: bash and zsh offer the options of each command of the client" {
 	local command expected
-	for command in write read send bandwidth latency multicast compare diagnose; do
+	for command in write read send bandwidth latency multicast compare diagnose mesh mesh-agent; do
 		expected=$(help_of rdma-client "$command")
 		[ "$(wc -l <<<"$expected")" -gt 2 ]
 		offers "$expected" "$(in_bash rdma-client "rdma-client $command --")"
@@ -66,7 +66,7 @@ offers() {
 
 @test "completion: before the command, bash and zsh offer the options of all commands of the client" {
 	local expected
-	expected=$( (echo --version && for command in write copy bandwidth latency multicast diagnose; do
+	expected=$( (echo --version && for command in write copy bandwidth latency multicast diagnose mesh mesh-agent; do
 		help_of rdma-client "$command"
 	done) | sort -u)
 	offers "$expected" "$(in_bash rdma-client 'rdma-client --')"
@@ -82,7 +82,7 @@ offers() {
 }
 
 @test "completion: bash offers commands, modes and values" {
-	offers $'bandwidth\ncompare\ncopy\ndiagnose\nexplain\nlatency\nmulticast\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
+	offers $'bandwidth\ncompare\ncopy\ndiagnose\nexplain\nlatency\nmesh\nmesh-agent\nmulticast\nread\nsend\nwrite' "$(in_bash rdma-client 'rdma-client ')"
 	offers $'bandwidth' "$(in_bash rdma-client 'rdma-client --timeout 5 b')"
 	offers $'compare-swap\nfetch-add\nread\nsend\nwrite\nwrite-imm' "$(in_bash rdma-client 'rdma-client latency ')"
 	offers $'any\nmulticast\nread\nsend\nstatus\nwrite' "$(in_bash rdma-server 'rdma-server --port 7471 ')"

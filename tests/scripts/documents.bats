@@ -72,6 +72,8 @@ words() {
 # accepts PROGRAM ARGUMENT...: the program accepts these arguments. It cannot do more than to look for a device and to wait.
 accepts() {
 	local status=0
+	# It would start programs at other hosts; --help comes after the other options are checked.
+	[ "${2:-}" != mesh ] || set -- "$@" --help
 	timeout 3 "$PAIR_BIN/$1" "${@:2}" </dev/null >"$DIR/out" 2>"$DIR/err" || status=$?
 	case $status in
 	2 | 126 | 127) false ;;

@@ -24,7 +24,7 @@ static const struct listed {
 	{"BL", "      --csv "},
 	{"SXB", "      --depth N "},
 	{"CD", "      --color auto|always|never "},
-	{"SXBLDPRM", "  -d, --device NAME "},
+	{"SXBLDPRMFA", "  -d, --device NAME "},
 	{"SXP", "      --direct "},
 	{"SX", "      --discard "},
 	{"SXP", "      --exclude PATTERN "},
@@ -33,35 +33,35 @@ static const struct listed {
 	{"XP", "  -n, --dry-run "},
 	{"SX", "  -f, --force "},
 	{"S", "      --handshake-timeout SECONDS "},
-	{"STXBLCDEPRM", "  -h, --help "},
+	{"STXBLCDEPRMFA", "  -h, --help "},
 	{"SX", "  -i, --input FILE|DIRECTORY|- "},
-	{"STXBLDCP", "      --json "},
+	{"STXBLDCPF", "      --json "},
 	{"S", "      --max-clients N "},
 	{"S", "      --max-clients-per-address N "},
 	{"S", "      --max-size SIZE "},
 	{"S", "      --memory SIZE "},
 	{"SXM", "      --message TEXT "},
-	{"SXP", "      --no-progress "},
+	{"SXPF", "      --no-progress "},
 	{"SX", "  -o, --output FILE|DIRECTORY/|- "},
 	{"S", "  -p, --port N "},
 	{"S", "      --port-file FILE "},
-	{"SXP", "      --progress "},
-	{"SXBLDPRM", "  -q, --quiet "},
+	{"SXPF", "      --progress "},
+	{"SXBLDPRMF", "  -q, --quiet "},
 	{"SXB", "      --relaxed-ordering WHEN "},
-	{"SXBLD", "      --secret-file FILE "},
+	{"SXBLDFA", "      --secret-file FILE "},
 	{"XBLDPM", "      --source ADDRESS "},
-	{"SXBLPRM", "      --timeout SECONDS "},
+	{"SXBLPRMF", "      --timeout SECONDS "},
 	{"SXBLDP", "      --tos DSCP "},
-	{"SXBLDPRM", "  -v, --verbose "},
+	{"SXBLDPRMF", "  -v, --verbose "},
 	{"S", "      --stdio "},
 	{"S", "      --timestamps "},
 	{"S", "  -V, --version "},
 	{"B", "      --bidirectional "},
 	{"P", "      --mode write|read|send "},
-	{"P", "      --rsh COMMAND "},
+	{"PF", "      --rsh COMMAND "},
 	{"P", "      --server-path PROGRAM "},
-	{"BL", "      --duration SECONDS "},
-	{"B", "      --expect RATE|PERCENT "},
+	{"BLF", "      --duration SECONDS "},
+	{"BF", "      --expect RATE|PERCENT "},
 	{"L", "      --histogram "},
 	{"BL", "      --iterations N "},
 	{"BL", "      --plot FILE "},
@@ -73,7 +73,7 @@ static const struct listed {
 	{"B", "      --qps N "},
 	{"B", "      --threads N "},
 	{"BL", "      --transport rc|uc|ud "},
-	{"BL", "      --size SIZE[..SIZE] "},
+	{"BLF", "      --size SIZE[..SIZE] "},
 	{"M", "      --size SIZE "},
 	{"BC", "      --unit MB/s|MiB/s|Gb/s "},
 	{"BL", "      --verify "},
@@ -83,6 +83,19 @@ static const struct listed {
 	{"M", "      --rate N "},
 	{"D", "      --interval SECONDS "},
 	{"D", "      --watch "},
+	{"F", "      --agent-path PROGRAM "},
+	{"F", "      --concurrency N "},
+	{"F", "      --hosts HOSTS "},
+	{"F", "      --hosts-file FILE "},
+	{"F", "      --html FILE "},
+	{"F", "      --listen PORT "},
+	{"F", "      --metrics FILE "},
+	{"F", "      --quick "},
+	{"F", "      --start-timeout SECONDS "},
+	{"F", "      --suggest-drain "},
+	{"F", "      --topology FILE "},
+	{"F", "      --via PROGRAM "},
+	{"A", "      --name NAME "},
 };
 
 static const char letters[CLI_COMMANDS] = {
@@ -97,6 +110,8 @@ static const char letters[CLI_COMMANDS] = {
 	[CLI_COMPARE] = 'C',
 	[CLI_DIAGNOSE] = 'D',
 	[CLI_EXPLAIN] = 'E',
+	[CLI_MESH] = 'F',
+	[CLI_MESH_AGENT] = 'A',
 };
 
 /* Formats the help of a command, or of the client itself if NULL. */
@@ -166,11 +181,13 @@ static void help_fits_one_screen(void **state)
 		read_help(&cli_commands[id], help);
 		/*
 		 * The server's help includes examples and exit statuses; an exchange has options
-		 * for its files, and a measurement of bandwidth for its work requests.
+		 * for its files, a measurement of bandwidth for its work requests, and a mesh for
+		 * its hosts.
 		 */
 		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 29
 							  : id == CLI_BANDWIDTH ? 7
 							  : id == CLI_EXCHANGE  ? 7
+							  : id == CLI_MESH      ? 5
 							  : id == CLI_LATENCY   ? 1
 										: 0));
 	}
@@ -183,8 +200,10 @@ static void programs_list_commands_examples_and_statuses(void **state)
 	(void)state;
 	read_help(NULL, client);
 	read_help(&cli_commands[CLI_SERVE], server);
+	/* An agent of a mesh is started by the mesh. */
 	for (unsigned int id = CLI_EXCHANGE; id < CLI_COMMANDS; id++)
-		check_case(cli_commands[id].words, strstr(client, cli_commands[id].words));
+		check_case(cli_commands[id].words,
+			id == CLI_MESH_AGENT || strstr(client, cli_commands[id].words));
 	for (size_t i = 0; i < COUNT(both); i++) {
 		char *examples = strstr(both[i], "\nExamples:\n  ");
 		char *statuses = strstr(both[i], "\nExit status:");

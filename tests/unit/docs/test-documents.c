@@ -310,10 +310,11 @@ static void check_options(const struct documents *documents)
 			/* A number out of range means that the lines were not parsed. */
 			assert_in_range(
 				check_command(documents, manual, completion, &cli_commands[id]),
-				id == CLI_EXPLAIN   ? 1
-				: id == CLI_STATUS  ? 2
-				: id == CLI_COMPARE ? 3
-						    : 5,
+				id == CLI_EXPLAIN      ? 1
+				: id == CLI_STATUS     ? 2
+				: id == CLI_COMPARE    ? 3
+				: id == CLI_MESH_AGENT ? 4
+						       : 5,
 				50);
 	free(completion);
 	free(manual);
@@ -506,13 +507,13 @@ static unsigned int lines_of(const char *pattern)
 static void documents_stay_short(void **state)
 {
 	(void)state;
-	assert_in_range(lines_of("README.md"), 100, 250);
+	assert_in_range(lines_of("README.md"), 100, 260);
 	assert_in_range(lines_of("SECURITY.md"), 50, 150);
 	assert_in_range(lines_of("docs/architecture.md"), 100, 400);
 	assert_in_range(lines_of("docs/*.md") - lines_of("docs/troubleshooting.md") -
 				lines_of("docs/containers.md") - lines_of("docs/protocol.md") -
 				lines_of("docs/tour.md"),
-		800, 1400);
+		800, 1500);
 	assert_in_range(lines_of("docs/tour.md"), 300, 560);
 	assert_in_range(lines_of("docs/protocol.md"), 500, 1250);
 	assert_in_range(lines_of("docs/containers.md"), 20, 100);

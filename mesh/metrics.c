@@ -1,0 +1,167 @@
+/* See mesh/metrics.h. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mesh/metrics.h"
+#include "mesh/polish.h"
+
+struct metrics {
+	FILE *file;
+	const struct mesh_results *results;
+	const struct verdict *verdict;
+	const struct coordinator *coordinator;
+	double *scratch; /* a number for each host */
+};
+
+static void begin(const struct metrics *metrics, const char *name, const char *help)
+{
+	fprintf(metrics->file, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+/* The median of what a host sends or receives, in bytes per second; 0: nothing was measured. */
+static double rate_of(const struct metrics *metrics, unsigned int host, bool receives)
+{
+	size_t count = 0;
+
+	for (unsigned int partner = 0; partner < metrics->results->list->count; partner++) {
+		const struct mesh_result *result =
+			receives ? results_bandwidth(metrics->results, partner, host)
+				 : results_bandwidth(metrics->results, host, partner);
+
+		if (host != partner && result->state >= MESH_BROKEN)
+			metrics->scratch[count++] = (double)result->bytes_per_second;
+	}
+	return count ? polish_quantile(metrics->scratch, count, 0.5) : 0;
+}
+
+/* The median latency between a host and the others, in seconds; 0: unknown. */
+static double latency_of(const struct metrics *metrics, unsigned int host)
+{
+	size_t count = 0;
+
+	for (unsigned int partner = 0; partner < metrics->results->list->count; partner++) {
+		const struct mesh_result *result = results_latency(metrics->results, host, partner);
+
+		if (host != partner && result->state == MESH_GOOD)
+			metrics->scratch[count++] = (double)result->median_ns / 1e9;
+	}
+	return count ? polish_quantile(metrics->scratch, count, 0.5) : 0;
+}
+
+/* The number of findings that name a host. */
+static double findings_of(const struct metrics *metrics, unsigned int host)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < metrics->verdict->count; i++) {
+		const struct finding *finding = &metrics->verdict->findings[i];
+		const struct accusation *accusation = &finding->accusation;
+
+		if (finding->kind == VERDICT_LINK || accusation->kind <= ACCUSED_GROUPS)
+			continue;
+		count += accusation->one == host ||
+			 (accusation->kind >= ACCUSED_PAIR && accusation->other == host);
+	}
+	return count;
+}
+
+static double sends(const struct metrics *metrics, unsigned int host)
+{
+	return rate_of(metrics, host, false);
+}
+
+static double receives(const struct metrics *metrics, unsigned int host)
+{
+	return rate_of(metrics, host, true);
+}
+
+static double takes_part(const struct metrics *metrics, unsigned int host)
+{
+	return metrics->coordinator->hosts[host].state == MESH_HOST_READY;
+}
+
+static void put_hosts(const struct metrics *metrics)
+{
+	static const struct {
+		const char *name, *help;
+		double (*value)(const struct metrics *metrics, unsigned int host);
+		bool known; /* 0 is a value, too */
+	} rows[] = {
+		{"rdma_mesh_host_up", "Whether the host was tested.", takes_part, true},
+		{"rdma_mesh_host_findings", "Findings that name the host.", findings_of, true},
+		{"rdma_mesh_host_send_bytes_per_second", "Median rate to the other hosts.", sends,
+			false},
+		{"rdma_mesh_host_receive_bytes_per_second", "Median rate from the other hosts.",
+			receives, false},
+		{"rdma_mesh_host_latency_seconds", "Median of the latencies to the other hosts.",
+			latency_of, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(metrics, rows[i].name, rows[i].help);
+		for (unsigned int host = 0; host < metrics->results->list->count; host++) {
+			double value = rows[i].value(metrics, host);
+
+			if (value > 0 || rows[i].known)
+				fprintf(metrics->file, "%s{host=\"%s\"} %.9g\n", rows[i].name,
+					metrics->results->list->names[host], value);
+		}
+	}
+}
+
+static void put_totals(const struct metrics *metrics)
+{
+	const struct verdict *verdict = metrics->verdict;
+	const struct {
+		const char *state;
+		unsigned int count;
+	} rows[] = {{"healthy", verdict->good}, {"slow", verdict->slow},
+		{"failed", verdict->broken}, {"not_measured", verdict->unmeasured},
+		{"left_out", verdict->untried}};
+
+	begin(metrics, "rdma_mesh_directions", "Ordered pairs of hosts, by their state.");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		fprintf(metrics->file, "rdma_mesh_directions{state=\"%s\"} %u\n", rows[i].state,
+			rows[i].count);
+	begin(metrics, "rdma_mesh_findings", "What is bad.");
+	fprintf(metrics->file, "rdma_mesh_findings %u\n", verdict->count);
+	begin(metrics, "rdma_mesh_end_timestamp_seconds", "When the mesh ended.");
+	fprintf(metrics->file, "rdma_mesh_end_timestamp_seconds %lld\n", (long long)time(NULL));
+}
+
+int metrics_write(const struct mesh_results *results, const struct verdict *verdict,
+	const struct coordinator *coordinator, const char *path)
+{
+	struct metrics metrics = {
+		NULL, results, verdict, coordinator, calloc(results->list->count, sizeof(double))};
+	char *hidden = NULL;
+	int error = 0;
+
+	if (!metrics.scratch || asprintf(&hidden, "%s.new", path) < 0) {
+		free(metrics.scratch);
+		return -ENOMEM;
+	}
+	metrics.file = fopen(hidden, "we");
+	if (metrics.file) {
+		put_hosts(&metrics);
+		put_totals(&metrics);
+		error = ferror(metrics.file) ? -EIO : 0;
+		if (fclose(metrics.file) && !error)
+			error = -errno;
+	} else {
+		error = -errno;
+	}
+	if (!error && rename(hidden, path))
+		error = -errno;
+	if (error && metrics.file)
+		unlink(hidden);
+	free(hidden);
+	free(metrics.scratch);
+	return error;
+}

@@ -1,0 +1,17 @@
+/* The page of --html: one self-contained file with the matrix of a mesh. Main thread. */
+#ifndef MESH_PAGE_H
+#define MESH_PAGE_H
+
+#include "mesh/verdict.h"
+
+struct page {
+	const struct coordinator *coordinator;
+	const struct mesh_results *results;
+	const struct verdict *verdict;
+	const char *word, *message; /* the verdict */
+};
+
+/* Writes the page, replacing the file. Returns 0 or -errno. */
+int page_write(const struct page *page, const char *path);
+
+#endif

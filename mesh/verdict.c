@@ -1,0 +1,394 @@
+/* See mesh/verdict.h. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "mesh/verdict.h"
+
+/* A rate below this part of the typical one is low, and a latency above this multiple. */
+#define RATE_MIN    0.8
+#define LATENCY_MAX 2.1
+
+/* Directions of an accused host that are tested again at a time. */
+#define RETESTS_OF_HOST 3
+
+const char *verdict_kind_name(enum accused kind)
+{
+	static const char *const names[] = {
+		[ACCUSED_GROUP] = "group",
+		[ACCUSED_GROUP_EGRESS] = "group-egress",
+		[ACCUSED_GROUP_INGRESS] = "group-ingress",
+		[ACCUSED_GROUPS] = "groups",
+		[ACCUSED_HOST] = "host",
+		[ACCUSED_EGRESS] = "egress",
+		[ACCUSED_INGRESS] = "ingress",
+		[ACCUSED_PAIR] = "pair",
+		[ACCUSED_DIRECTION] = "direction",
+	};
+
+	return names[kind];
+}
+
+const char *verdict_culprit(const struct mesh_results *results, const struct accusation *accusation,
+	unsigned int number)
+{
+	return accusation->kind <= ACCUSED_GROUPS ? results->topology->names[number]
+						  : results->list->names[number];
+}
+
+/* Appends a finding, whose text is empty. Returns NULL without memory. */
+static struct finding *add(struct verdict *verdict, enum verdict_kind kind)
+{
+	if (verdict->count == verdict->capacity) {
+		unsigned int capacity = verdict->capacity ? 2 * verdict->capacity : 16;
+		void *grown = realloc(verdict->findings, capacity * sizeof(verdict->findings[0]));
+
+		if (!grown)
+			return NULL;
+		verdict->findings = grown;
+		verdict->capacity = capacity;
+	}
+	verdict->findings[verdict->count] = (struct finding){.kind = kind};
+	return &verdict->findings[verdict->count++];
+}
+
+/* Sentences. */
+
+/* What is accused: "host3 sends slowly". */
+static void name_culprit(char *text, const struct mesh_results *results,
+	const struct accusation *accusation, const char *how)
+{
+	const char *one = verdict_culprit(results, accusation, accusation->one);
+	const char *other = verdict_culprit(results, accusation, accusation->other);
+
+	switch (accusation->kind) {
+	case ACCUSED_HOST:
+		text_append(text, VERDICT_TEXT_SIZE, "%s is %s in both directions", one, how);
+		break;
+	case ACCUSED_EGRESS:
+		text_append(text, VERDICT_TEXT_SIZE, "%s is %s when it sends", one, how);
+		break;
+	case ACCUSED_INGRESS:
+		text_append(text, VERDICT_TEXT_SIZE, "%s is %s when it receives", one, how);
+		break;
+	case ACCUSED_PAIR:
+		text_append(text, VERDICT_TEXT_SIZE, "the pair %s and %s is %s", one, other, how);
+		break;
+	case ACCUSED_DIRECTION:
+		text_append(
+			text, VERDICT_TEXT_SIZE, "the direction %s -> %s is %s", one, other, how);
+		break;
+	case ACCUSED_GROUP:
+		text_append(text, VERDICT_TEXT_SIZE, "the group %s is %s from and to other groups",
+			one, how);
+		break;
+	case ACCUSED_GROUP_EGRESS:
+		text_append(text, VERDICT_TEXT_SIZE,
+			"the group %s is %s when it sends to other groups", one, how);
+		break;
+	case ACCUSED_GROUP_INGRESS:
+		text_append(text, VERDICT_TEXT_SIZE,
+			"the group %s is %s when it receives from other groups", one, how);
+		break;
+	case ACCUSED_GROUPS:
+		text_append(text, VERDICT_TEXT_SIZE, "from group %s to group %s is %s", one, other,
+			how);
+		break;
+	}
+}
+
+/* Why an accusation of a pair decides nothing. */
+static void add_doubt(
+	char *text, const struct mesh_results *results, const struct accusation *accusation)
+{
+	if (!accusation->undecided)
+		return;
+	if (accusation->suspect < results->list->count)
+		text_append(text, VERDICT_TEXT_SIZE,
+			"; cannot tell whether it is %s, which has too few healthy partners",
+			results->list->names[accusation->suspect]);
+	else
+		text_append(text, VERDICT_TEXT_SIZE,
+			"; cannot tell which end or what between them: test with more hosts");
+}
+
+/* The message of the first of the directions that failed. */
+static const char *failure_of(
+	const struct mesh_results *results, const struct accusation *accusation)
+{
+	for (unsigned int i = 0; accusation->kind > ACCUSED_GROUPS && i < results->list->count; i++)
+		for (int back = 0; back < 2; back++) {
+			unsigned int partner =
+				accusation->kind >= ACCUSED_PAIR ? accusation->other : i;
+			const struct mesh_result *result =
+				back ? results_bandwidth(results, partner, accusation->one)
+				     : results_bandwidth(results, accusation->one, partner);
+
+			if (result->state == MESH_BROKEN && result->message)
+				return result->message;
+		}
+	return NULL;
+}
+
+/* The typical value: a rate, or a part of the link's. */
+static void name_typical(const struct verdict *verdict, char text[MESH_RATE_SIZE])
+{
+	double typical = exp(verdict->bandwidth.typical);
+
+	if (verdict->of_link)
+		snprintf(text, MESH_RATE_SIZE, "%.0f %% of the link rate", 100 * typical);
+	else
+		results_rate_text(text, typical);
+}
+
+/* The length of the cause in a failure's sentence, without evidence and remedy. */
+static size_t cause_length(const char *message)
+{
+	size_t length = strcspn(message, "(;");
+
+	return length > 0 && message[length] == '(' ? length - 1 : length;
+}
+
+static void describe_bandwidth(
+	struct finding *finding, const struct mesh_results *results, const struct verdict *verdict)
+{
+	const struct accusation *accusation = &finding->accusation;
+	bool all = accusation->failed == accusation->low;
+	char typical[MESH_RATE_SIZE];
+	const char *message = accusation->failed ? failure_of(results, accusation) : NULL;
+
+	name_culprit(finding->text, results, accusation, all ? "broken" : "slow");
+	text_append(finding->text, VERDICT_TEXT_SIZE, ":");
+	if (accusation->kind < ACCUSED_PAIR)
+		text_append(finding->text, VERDICT_TEXT_SIZE, " %u of %u directions",
+			accusation->low, accusation->of);
+	if (!all) {
+		name_typical(verdict, typical);
+		text_append(finding->text, VERDICT_TEXT_SIZE, " at %.0f %% of the typical %s",
+			100 * accusation->level, typical);
+	}
+	if (accusation->failed)
+		text_append(finding->text, VERDICT_TEXT_SIZE, "%s failed%s%.*s",
+			all ? "" : ", some", message ? ": " : "",
+			message ? (int)cause_length(message) : 0, message ? message : "");
+	add_doubt(finding->text, results, accusation);
+}
+
+static void describe_latency(
+	struct finding *finding, const struct mesh_results *results, const struct localisation *by)
+{
+	const struct accusation *accusation = &finding->accusation;
+	char typical[MESH_RATE_SIZE];
+
+	results_latency_text(typical, (uint64_t)exp(-by->typical));
+	name_culprit(finding->text, results, accusation, "late");
+	text_append(finding->text, VERDICT_TEXT_SIZE,
+		": latency of %u of %u pairs %.1f times the "
+		"typical %s",
+		(accusation->low + 1) / 2, (accusation->of + 1) / 2, 1 / accusation->level,
+		typical);
+	add_doubt(finding->text, results, accusation);
+}
+
+/* Localisation. */
+
+static int localise(struct localisation *localisation, const struct mesh_results *results,
+	const double *values, double tolerance, double floor)
+{
+	localisation->hosts = results->list->count;
+	localisation->values = values;
+	localisation->groups = results->topology->groups;
+	localisation->group_count = results->topology->count;
+	localisation->tolerance = tolerance;
+	localisation->floor = floor;
+	return localisation_run(localisation);
+}
+
+static int add_accusations(
+	struct verdict *verdict, const struct mesh_results *results, enum verdict_kind kind)
+{
+	const struct localisation *by =
+		kind == VERDICT_LATENCY ? &verdict->latency : &verdict->bandwidth;
+
+	for (size_t i = 0; i < by->accusation_count; i++) {
+		const struct accusation *accusation = &by->accusations[i];
+		struct finding *finding;
+
+		finding = add(verdict, kind);
+		if (!finding)
+			return -ENOMEM;
+		finding->accusation = *accusation;
+		if (kind == VERDICT_LATENCY)
+			describe_latency(finding, results, by);
+		else
+			describe_bandwidth(finding, results, verdict);
+		verdict->decided &= !accusation->undecided;
+		if (accusation->kind >= ACCUSED_HOST && accusation->kind <= ACCUSED_INGRESS)
+			verdict->drained[accusation->one] = 1;
+	}
+	return 0;
+}
+
+static int add_hosts(struct verdict *verdict, const struct coordinator *coordinator)
+{
+	for (unsigned int i = 0; i < coordinator->list->count; i++) {
+		const struct mesh_host *host = &coordinator->hosts[i];
+		struct finding *finding;
+
+		if (host->state == MESH_HOST_READY)
+			continue;
+		finding = add(verdict, VERDICT_HOST);
+		if (!finding)
+			return -ENOMEM;
+		finding->accusation = (struct accusation){.kind = ACCUSED_HOST, .one = i};
+		snprintf(finding->text, VERDICT_TEXT_SIZE, "%s was not tested%s: %.500s",
+			coordinator->list->names[i],
+			host->state == MESH_HOST_LOST ? " completely" : "",
+			*host->reason ? host->reason : "no agent has connected");
+		verdict->drained[i] |= host->state == MESH_HOST_UNUSABLE;
+	}
+	return 0;
+}
+
+/* --expect as the lowest value: a rate, or a part of the link's. */
+static double expectation(const struct options *options)
+{
+	return options->measure.expect > 0 ? log(options->measure.expect) : -INFINITY;
+}
+
+/* Reports directions that --expect 90% cannot judge. */
+static int check_links(
+	struct verdict *verdict, const struct mesh_results *results, const struct options *options)
+{
+	struct finding *finding;
+	unsigned int unknown = 0;
+
+	if (!options->measure.expect_percent)
+		return 0;
+	for (unsigned int from = 0; from < results->list->count; from++)
+		for (unsigned int to = 0; to < results->list->count; to++) {
+			const struct mesh_result *result = results_bandwidth(results, from, to);
+
+			unknown += result->state == MESH_GOOD && !result->link_bytes_per_second;
+		}
+	if (unknown == 0)
+		return 0;
+	finding = add(verdict, VERDICT_LINK);
+	if (!finding)
+		return -ENOMEM;
+	snprintf(finding->text, VERDICT_TEXT_SIZE,
+		"the link rate of %u directions is unknown; give --expect an absolute rate",
+		unknown);
+	return 0;
+}
+
+static void count_directions(struct verdict *verdict, const struct mesh_results *results)
+{
+	verdict->directions = results->list->count * (results->list->count - 1);
+	verdict->broken = results_count(results, MESH_BROKEN);
+	verdict->slow = verdict->bandwidth.low_count - verdict->bandwidth.failed;
+	verdict->good = results_count(results, MESH_GOOD) - verdict->slow;
+	verdict->untried = results_count(results, MESH_UNTRIED);
+	verdict->unmeasured = results_count(results, MESH_NOT_MEASURED);
+}
+
+int verdict_make(struct verdict *verdict, const struct mesh_results *results,
+	const struct coordinator *coordinator)
+{
+	const struct options *options = coordinator->options;
+	const size_t hosts = results->list->count;
+	bool interrupted = coordinator->signal != 0;
+
+	*verdict = (struct verdict){
+		.bandwidth_values = calloc(hosts * hosts, sizeof(double)),
+		.latency_values = calloc(hosts * hosts, sizeof(double)),
+		.drained = calloc(hosts, 1),
+		.decided = true,
+		.of_link = options->measure.expect_percent,
+	};
+	if (!verdict->bandwidth_values || !verdict->latency_values || !verdict->drained)
+		return -ENOMEM;
+	for (unsigned int from = 0; from < hosts; from++)
+		for (unsigned int to = 0; to < hosts; to++) {
+			verdict->bandwidth_values[from * hosts + to] =
+				results_bandwidth_value(results, from, to, verdict->of_link);
+			verdict->latency_values[from * hosts + to] =
+				results_latency_value(results, from, to);
+		}
+	verdict->bandwidth.least_noise = results_repeatability(results);
+	if (localise(&verdict->bandwidth, results, verdict->bandwidth_values,
+		    interrupted ? INFINITY : log(1 / RATE_MIN),
+		    interrupted ? -INFINITY : expectation(options)) ||
+		localise(&verdict->latency, results, verdict->latency_values,
+			interrupted ? INFINITY : log(LATENCY_MAX), -INFINITY) ||
+		add_hosts(verdict, coordinator) ||
+		add_accusations(verdict, results, VERDICT_BANDWIDTH) ||
+		add_accusations(verdict, results, VERDICT_LATENCY) ||
+		check_links(verdict, results, options))
+		return -ENOMEM;
+	count_directions(verdict, results);
+	return 0;
+}
+
+void verdict_free(struct verdict *verdict)
+{
+	localisation_free(&verdict->bandwidth);
+	localisation_free(&verdict->latency);
+	free(verdict->bandwidth_values);
+	free(verdict->latency_values);
+	free(verdict->findings);
+	free(verdict->drained);
+	*verdict = (struct verdict){0};
+}
+
+/* Tests to repeat. */
+
+/* True if an accusation of a host explains the direction; counts those that were chosen for it. */
+static bool is_enough_for_host(
+	const struct localisation *by, unsigned int from, unsigned int to, unsigned int *chosen)
+{
+	bool enough = false;
+
+	for (size_t i = 0; i < by->accusation_count; i++) {
+		const struct accusation *accusation = &by->accusations[i];
+		unsigned int *of = &chosen[2 * i];
+
+		if (accusation->kind < ACCUSED_HOST || accusation->kind > ACCUSED_INGRESS)
+			continue;
+		if (accusation->one == from && accusation->kind != ACCUSED_INGRESS)
+			enough |= of[0]++ >= RETESTS_OF_HOST;
+		else if (accusation->one == to && accusation->kind != ACCUSED_EGRESS)
+			enough |= of[1]++ >= RETESTS_OF_HOST;
+	}
+	return enough;
+}
+
+unsigned int verdict_retests(const struct verdict *verdict, const struct mesh_results *results,
+	struct mesh_test *tests, unsigned int size)
+{
+	const struct localisation *by = &verdict->bandwidth;
+	unsigned int *chosen = calloc(2 * by->accusation_count + 1, sizeof(*chosen));
+	unsigned int count = 0;
+
+	for (unsigned int from = 0; chosen && from < by->hosts; from++)
+		for (unsigned int to = 0; to < by->hosts; to++) {
+			const struct mesh_result *result = results_bandwidth(results, from, to);
+
+			/* Directions that were repeated before count for their host, too. */
+			if (!by->low[(size_t)from * by->hosts + to] ||
+				is_enough_for_host(by, from, to, chosen) || result->tests > 1 ||
+				count == size)
+				continue;
+			tests[count++] = (struct mesh_test){from, to, false};
+		}
+	for (unsigned int one = 0; one < by->hosts; one++)
+		for (unsigned int other = one + 1; other < by->hosts && count < size; other++)
+			if (verdict->latency.low[(size_t)one * by->hosts + other] &&
+				results_latency(results, one, other)->tests == 1)
+				tests[count++] = (struct mesh_test){one, other, true};
+	free(chosen);
+	return count;
+}

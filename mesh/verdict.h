@@ -1,0 +1,58 @@
+/*
+ * The verdict about a mesh: what is bad, with the evidence, in sentences; what should be tested
+ * again before it is accused; and which hosts a scheduler should not use. Main thread.
+ */
+#ifndef MESH_VERDICT_H
+#define MESH_VERDICT_H
+
+#include "mesh/results.h"
+
+enum verdict_kind {
+	VERDICT_BANDWIDTH, /* an accusation by bandwidth, or because nothing was transferred */
+	VERDICT_LATENCY,   /* an accusation by latency */
+	VERDICT_HOST,      /* a host that could not take part */
+	VERDICT_LINK,      /* --expect is a percentage of an unknown link rate */
+};
+
+#define VERDICT_TEXT_SIZE 1024
+
+struct finding {
+	enum verdict_kind kind;
+	struct accusation accusation; /* of a host that could not take part: ACCUSED_HOST */
+	char text[VERDICT_TEXT_SIZE]; /* one sentence without a full stop */
+};
+
+struct verdict {
+	struct localisation bandwidth, latency;
+	bool of_link; /* the rates are parts of the links' */
+	double *bandwidth_values, *latency_values;
+	struct finding *findings;
+	unsigned int count, capacity;
+	unsigned int directions, good, slow, broken, unmeasured, untried;
+	bool decided;  /* all findings name a culprit */
+	char *drained; /* of each host: 1 if it is bad as a whole */
+};
+
+/*
+ * Judges the results. In an interrupted run, what was slow once is not accused. Returns 0, or
+ * -ENOMEM; verdict_free() follows in either case.
+ */
+int verdict_make(struct verdict *verdict, const struct mesh_results *results,
+	const struct coordinator *coordinator);
+void verdict_free(struct verdict *verdict);
+
+/*
+ * Stores the tests that should be repeated, at most this many: of each accused host, those of a few
+ * directions; otherwise each that is low or late and was not repeated yet. Returns their number.
+ */
+unsigned int verdict_retests(const struct verdict *verdict, const struct mesh_results *results,
+	struct mesh_test *tests, unsigned int size);
+
+/* The name of an accused host or group, by its number. */
+const char *verdict_culprit(const struct mesh_results *results, const struct accusation *accusation,
+	unsigned int number);
+
+/* The name of an accusation: "host", "egress". Constant. */
+const char *verdict_kind_name(enum accused kind);
+
+#endif
