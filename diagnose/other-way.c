@@ -27,7 +27,11 @@ static bool is_no_answer(const struct failure *failure, bool offered)
 	if (failure->kind == FAILURE_PATH)
 		return failure->code == PATH_NO_TCP || failure->code == PATH_SILENT ||
 		       failure->code == PATH_STRANGER || failure->code == PATH_NO_ANSWER ||
-		       failure->code == PATH_IWARP || failure->code == PATH_TCP_ONLY;
+		       failure->code == PATH_IWARP || failure->code == PATH_TCP_ONLY ||
+		       failure->code == PATH_NO_SOURCE;
+	/* The first way says so, too. */
+	if (failure->kind == FAILURE_ADDRESS)
+		return true;
 	/* The address need not be that of an RDMA device: TCP may use another network. */
 	if (failure->kind == FAILURE_ERRNO &&
 		(failure->phase == PHASE_ADDRESS || failure->phase == PHASE_ROUTE))

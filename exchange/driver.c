@@ -232,9 +232,9 @@ static enum exchange_event move_streams(struct connection *connection)
 	enum exchange_event event;
 
 	/* MSG_MR precedes the other messages of a stream. */
-	if (!connection->streaming || connection->registration.pending ||
-		connection->exchange.ended || connection->cause_due ||
-		connection->life != CONNECTION_OPEN)
+	if (!connection->streaming || connection->exchange.sent < SENDING_MR ||
+		connection->registration.pending || connection->exchange.ended ||
+		connection->cause_due || connection->life != CONNECTION_OPEN)
 		return EVENT_NONE;
 	event = connection->mover->repost ? connection->mover->repost(connection) : EVENT_NONE;
 	if (event == EVENT_NONE)
