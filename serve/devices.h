@@ -2,7 +2,8 @@
  * RDMA devices through which a server's clients connect. A device is opened for its first client.
  * Its bound_id, an rdma_cm_id that is only bound to an address, keeps librdmacm from closing the
  * device and reports its removal, which device_removed() in serve/service.c handles. A device whose
- * removal cannot be reported is freed with its last client. Everything here runs on the main thread.
+ * removal cannot be reported is freed with its last client. Everything here runs on the main
+ * thread.
  */
 #ifndef SERVE_DEVICES_H
 #define SERVE_DEVICES_H

@@ -38,8 +38,8 @@ void opened_device_keep(const struct ibv_context *context);
 void opened_device_release(const struct ibv_context *context);
 
 /*
- * Closes the devices that nothing has used for a second: while one is open, the kernel may be unable
- * to remove it. Returns true if others are still open. ibv_close_device(3).
+ * Closes the devices that nothing has used for a second: while one is open, the kernel may be
+ * unable to remove it. Returns true if others are still open. ibv_close_device(3).
  */
 bool opened_devices_close_unused(void);
 

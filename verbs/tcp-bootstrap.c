@@ -146,7 +146,7 @@ static void destroy(struct rdma_cm_id *id)
 	if (tcp->channel->paused == tcp)
 		tcp->channel->paused = NULL;
 	tcp_join_mover(tcp);
-	/* The device of a client stays open, as what it has made there may outlive the connection. */
+	/* The device of a client stays open: what it has made there may outlive the connection. */
 	if (tcp->id.verbs && !tcp->client)
 		opened_device_release(tcp->id.verbs);
 	free(tcp->client);

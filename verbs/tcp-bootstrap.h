@@ -5,10 +5,10 @@
  * disconnects, or its process ends.
  *
  * A channel owns an epoll instance and the connections whose request has not arrived yet: at most
- * TCP_HALF_OPEN, or a quarter of the descriptors if that is less, each for TCP_HALF_OPEN_MS. The caller that takes the event of a request owns its
- * id, which must be destroyed before its channel. Nothing here blocks, except that destroying an id
- * or its queue pair waits for the thread that moves the queue pair. Only the thread that owns the
- * channel may call these functions.
+ * TCP_HALF_OPEN, or a quarter of the descriptors if that is less, each for TCP_HALF_OPEN_MS. The
+ * caller that takes the event of a request owns its id, which must be destroyed before its channel.
+ * Nothing here blocks, except that destroying an id or its queue pair waits for the thread that
+ * moves the queue pair. Only the thread that owns the channel may call these functions.
  */
 #ifndef VERBS_TCP_BOOTSTRAP_H
 #define VERBS_TCP_BOOTSTRAP_H
