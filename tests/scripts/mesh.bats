@@ -5,7 +5,7 @@
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
 	CLIENT=${PAIR_BIN:-.}/rdma-client
-	BUILD=${PAIR_BUILD:-${BUILD:-build}}
+	BUILD=${PAIR_BUILD:-${PAIR_BIN:-build}}
 	AGENTS=$BUILD/tests/compare/simulated-agents
 	[ -x "$AGENTS" ] || skip 'simulated-agents is not built'
 	DIR=$BATS_TEST_TMPDIR
