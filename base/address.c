@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/address.h"
@@ -105,6 +106,18 @@ void address_set_port(struct sockaddr_storage *address, uint16_t port)
 		((struct sockaddr_in6 *)address)->sin6_port = htons(port);
 	else
 		((struct sockaddr_in *)address)->sin_port = htons(port);
+}
+
+void address_unmap(struct sockaddr_storage *address)
+{
+	struct sockaddr_in6 v6 = *(struct sockaddr_in6 *)address;
+	struct sockaddr_in v4 = {.sin_family = AF_INET};
+
+	if (v6.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+		return;
+	memcpy(&v4.sin_addr, &v6.sin6_addr.s6_addr[12], sizeof(v4.sin_addr));
+	memset(address, 0, sizeof(*address));
+	memcpy(address, &v4, sizeof(v4));
 }
 
 bool address_equal(const struct sockaddr *one, const struct sockaddr *other)

@@ -31,6 +31,9 @@ void address_set_port(struct sockaddr_storage *address, uint16_t port);
 /* True if both are the same IPv4 or IPv6 address with the same scope; ignores ports. Any thread. */
 bool address_equal(const struct sockaddr *one, const struct sockaddr *other);
 
+/* Makes an IPv4 address out of an IPv6 address that stands for one (::ffff:0:0/96). Any thread. */
+void address_unmap(struct sockaddr_storage *address);
+
 /* True for 127.0.0.0/8 and ::1. Any thread. */
 bool address_is_loopback(const struct sockaddr *address);
 

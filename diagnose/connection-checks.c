@@ -3,7 +3,6 @@
  * check_connection() sets up belongs to the diagnosis and is used by all later checks.
  */
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +122,6 @@ static int connect_by_tcp(struct diagnosis *diagnosis, struct dial *dial, struct
 {
 	const struct options *options = diagnosis->options;
 	const struct rdma_cm_id *id;
-	struct netlink_route route;
 	int error;
 
 	dial->path = &options->path;
@@ -132,9 +130,7 @@ static int connect_by_tcp(struct diagnosis *diagnosis, struct dial *dial, struct
 	error = server_addresses_find(
 		&dial->server, options->host, options->port, dial->deadline, &dial->failure);
 	if (!error) {
-		diagnosis->list.same_host =
-			netlink_find_route(dial->server.address->ai_addr, NULL, &route) == 0 &&
-			route.type == RTN_LOCAL;
+		diagnosis->list.same_host = netlink_is_local(dial->server.address->ai_addr);
 		error = dial_server(dial, reply);
 	}
 	server_addresses_free(&dial->server);

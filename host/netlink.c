@@ -207,6 +207,13 @@ int netlink_find_route(
 	return find_route(0, 0, address, source, route);
 }
 
+bool netlink_is_local(const struct sockaddr *address)
+{
+	struct netlink_route route;
+
+	return netlink_find_route(address, NULL, &route) == 0 && route.type == RTN_LOCAL;
+}
+
 int netlink_find_route_through(unsigned int interface, const struct sockaddr *address,
 	const struct sockaddr *source, struct netlink_route *route)
 {

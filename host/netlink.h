@@ -55,7 +55,13 @@ struct netlink_neighbour {
 int netlink_find_route(
 	const struct sockaddr *address, const struct sockaddr *source, struct netlink_route *route);
 
-/* Does the same for packets through this interface, whose VRF selects the routes; 0: any. */
+/* True if the address is one of this host. */
+bool netlink_is_local(const struct sockaddr *address);
+
+/*
+ * Does the same as netlink_find_route() for packets through this interface, whose VRF selects the
+ * routes; 0: any.
+ */
 int netlink_find_route_through(unsigned int interface, const struct sockaddr *address,
 	const struct sockaddr *source, struct netlink_route *route);
 

@@ -176,21 +176,25 @@ static void drain(int *end, char *text, size_t *used, size_t size)
 	}
 }
 
+static void drain_both(struct child *child)
+{
+	drain(&child->output, child->text, &child->text_used, CHILD_TEXT_MAX);
+	drain(&child->errors, child->error_text, &child->error_used, CHILD_ERRORS_MAX - 1);
+}
+
 bool child_check(struct child *child)
 {
 	int status;
 
 	if (!child_runs(child))
 		return false;
-	drain(&child->output, child->text, &child->text_used, CHILD_TEXT_MAX);
-	drain(&child->errors, child->error_text, &child->error_used, CHILD_ERRORS_MAX - 1);
+	drain_both(child);
 	if (child->ending && deadline_left(child->killing) == 0)
 		kill(-child->process, SIGKILL);
 	if (waitpid(child->process, &status, WNOHANG) != child->process)
 		return false;
 	/* What it printed last. */
-	drain(&child->output, child->text, &child->text_used, CHILD_TEXT_MAX);
-	drain(&child->errors, child->error_text, &child->error_used, CHILD_ERRORS_MAX - 1);
+	drain_both(child);
 	child->status = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_SIGNAL + WTERMSIG(status);
 	child->process = 0;
 	return true;

@@ -170,19 +170,6 @@ static void take_greeting(
 	send_to(coordinator, peer, reply);
 }
 
-/* Makes an IPv4 address out of an IPv6 address that stands for one. */
-static void unmap(struct sockaddr_storage *address)
-{
-	struct sockaddr_in6 v6 = *(struct sockaddr_in6 *)address;
-	struct sockaddr_in v4 = {.sin_family = AF_INET};
-
-	if (v6.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
-		return;
-	memcpy(&v4.sin_addr, &v6.sin6_addr.s6_addr[12], sizeof(v4.sin_addr));
-	memset(address, 0, sizeof(*address));
-	memcpy(address, &v4, sizeof(v4));
-}
-
 /*
  * Returns the host that has the address from which the peer connected, for agents that do not know
  * how the mesh calls their host; -1: none.
@@ -196,7 +183,7 @@ static int find_by_address(const struct coordinator *coordinator, const struct m
 
 	if (getpeername(peer->wire.socket, (struct sockaddr *)&address, &size))
 		return -1;
-	unmap(&address);
+	address_unmap(&address);
 	for (unsigned int i = 0; found < 0 && i < coordinator->list->count; i++) {
 		struct addrinfo *list, *one;
 

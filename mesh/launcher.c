@@ -51,23 +51,30 @@ static void add(struct start *start, const char *word)
 	start->words[start->used] = NULL;
 }
 
+/* Adds words up to NULL. */
+static void add_all(struct start *start, const char *const words[])
+{
+	for (; *words; words++)
+		add(start, *words);
+}
+
+/* Adds these words. */
+#define ADD(start, ...) add_all(start, (const char *const[]){__VA_ARGS__, NULL})
+
 /* The words of an agent. */
 static void add_agent(struct start *start)
 {
 	const struct options *options = start->options;
 
-	add(start, options->mesh.agent_path ? options->mesh.agent_path : "rdma-client");
-	add(start, "mesh-agent");
-	add(start, start->port);
+	ADD(start, options->mesh.agent_path ? options->mesh.agent_path : "rdma-client",
+		"mesh-agent", start->port);
 	for (unsigned int i = 0; i < start->rendezvous->count; i++)
 		add(start, start->rendezvous->addresses[i]);
-	if (options->device) {
-		add(start, "--device");
-		add(start, options->device);
-	}
+	if (options->device)
+		ADD(start, "--device", options->device);
 }
 
-/* The words of --rsh, or ssh without questions, which nobody would see. */
+/* The words of --rsh; or ssh, which asks nothing, because nobody would see its prompts. */
 static void add_rsh(struct start *start)
 {
 	char *words[RSH_WORDS_MAX + 1];
@@ -75,75 +82,43 @@ static void add_rsh(struct start *start)
 
 	for (int i = 0; i < count; i++)
 		add(start, words[i]);
-	if (count == 1 && strcmp(words[0], "ssh") == 0) {
-		add(start, "-o");
-		add(start, "BatchMode=yes");
-	}
+	if (count == 1 && strcmp(words[0], "ssh") == 0)
+		ADD(start, "-o", "BatchMode=yes");
 }
 
 static void add_ssh(struct start *start)
 {
 	add_rsh(start);
-	add(start, start->host);
-	add(start, start->command);
+	ADD(start, start->host, start->command);
 	snprintf(start->name, sizeof(start->name), "--name %s", start->host);
 	add(start, start->name);
 }
 
 static void add_srun(struct start *start)
 {
-	add(start, "srun");
-	add(start, "--nodelist");
-	add(start, start->list);
-	add(start, "--nodes");
-	add(start, start->count);
-	add(start, "--ntasks");
-	add(start, start->count);
-	add(start, "--ntasks-per-node=1");
-	add(start, "--overlap");
-	add(start, "--mpi=none");
-	add(start, "--kill-on-bad-exit=0");
-	add(start, "--input=all");
+	ADD(start, "srun", "--nodelist", start->list, "--nodes", start->count, "--ntasks",
+		start->count, "--ntasks-per-node=1", "--overlap", "--mpi=none",
+		"--kill-on-bad-exit=0", "--input=all");
 	add_agent(start);
 }
 
 static void add_clush(struct start *start)
 {
-	add(start, "clush");
-	add(start, "-w");
-	add(start, start->list);
-	add(start, "-f");
-	add(start, start->count);
-	add(start, start->command);
+	ADD(start, "clush", "-w", start->list, "-f", start->count, start->command);
 }
 
 /* pdsh has no standard input for the agents, so it runs a script that reads the token's file. */
 static void add_pdsh(struct start *start)
 {
-	add(start, "pdsh");
-	add(start, "-R");
-	add(start, "exec");
-	add(start, "-f");
-	add(start, start->count);
-	add(start, "-w");
-	add(start, start->list);
-	add(start, "sh");
-	add(start, start->script);
-	add(start, "%h");
+	ADD(start, "pdsh", "-R", "exec", "-f", start->count, "-w", start->list, "sh", start->script,
+		"%h");
 }
 
 /* mpirun gives standard input to one process only, so it passes on a variable. */
 static void add_mpirun(struct start *start)
 {
-	add(start, "mpirun");
-	add(start, "--host");
-	add(start, start->slots);
-	add(start, "-np");
-	add(start, start->count);
-	add(start, "--map-by");
-	add(start, "ppr:1:node");
-	add(start, "-x");
-	add(start, TOKEN_VARIABLE);
+	ADD(start, "mpirun", "--host", start->slots, "-np", start->count, "--map-by", "ppr:1:node",
+		"-x", TOKEN_VARIABLE);
 	add_agent(start);
 }
 

@@ -351,7 +351,7 @@ static int accuse_lines(struct search *search)
 
 /* Pairs. */
 
-/* True if two thirds of all directions of the host are low, whoever its partners are. */
+/* True if two thirds of all directions of the host are low, regardless of its partners. */
 static bool is_suspect(const struct search *search, unsigned int host)
 {
 	const struct localisation *result = search->result;

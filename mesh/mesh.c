@@ -436,7 +436,7 @@ static void print_summary(
 	print_colored(mesh, line, strlen(word), strcmp(word, "healthy") == 0);
 }
 
-/* Nothing is dropped silently: what was not tried counts as not measured, unless by --quick. */
+/* No pair is dropped silently: except with --quick, one that was not tried was not measured. */
 static void mark_missing(struct mesh *mesh)
 {
 	for (unsigned int from = 0; from < mesh->list.count; from++)

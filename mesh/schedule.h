@@ -18,7 +18,7 @@ struct mesh_pair {
 
 /*
  * The number of rounds for this many hosts, at least 2: all of them, hosts - 1 or, for an odd
- * number, as many as hosts; or, if it is to be quick, at most ceil(log2(hosts)) + 1.
+ * number, as many as hosts; or, if quick, at most ceil(log2(hosts)) + 1.
  */
 unsigned int schedule_rounds(unsigned int hosts, bool quick);
 

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "protocol/little-endian.h"
 #include "protocol/tcp-frames.h"
 
@@ -233,17 +234,18 @@ const char *tcp_gid_type_name(enum tcp_gid_type type)
 	return "of an unknown type";
 }
 
+bool tcp_gid_is_link_local(const struct tcp_gid *gid)
+{
+	return gid->type != TCP_GID_INFINIBAND && gid->gid[0] == 0xfe &&
+	       (gid->gid[1] & 0xc0) == 0x80;
+}
+
 void tcp_gid_address(const uint8_t gid[16], struct sockaddr_storage *address)
 {
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
 
 	memset(address, 0, sizeof(*address));
-	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)gid)) {
-		v4->sin_family = AF_INET;
-		memcpy(&v4->sin_addr, gid + 12, sizeof(v4->sin_addr));
-	} else {
-		v6->sin6_family = AF_INET6;
-		memcpy(&v6->sin6_addr, gid, sizeof(v6->sin6_addr));
-	}
+	v6->sin6_family = AF_INET6;
+	memcpy(&v6->sin6_addr, gid, sizeof(v6->sin6_addr));
+	address_unmap(address);
 }

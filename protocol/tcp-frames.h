@@ -126,6 +126,9 @@ const uint8_t *tcp_reject_data(const uint8_t *frame, uint8_t *size);
 /* "RoCE v2" and so on; static. */
 const char *tcp_gid_type_name(enum tcp_gid_type type);
 
+/* True for a GID of RoCE that is an address of one link: fe80::/10. */
+bool tcp_gid_is_link_local(const struct tcp_gid *gid);
+
 /* The address of a GID, without a port: IPv4 if it is mapped, otherwise IPv6. */
 void tcp_gid_address(const uint8_t gid[16], struct sockaddr_storage *address);
 

@@ -60,7 +60,7 @@ static int add(struct builder *builder, const struct attribute *attribute)
 	return 0;
 }
 
-/* Adds an item with the number of a user or group, and with its name if that is to be sent. */
+/* Adds an item with the number of a user or group and, unless only numbers count, its name. */
 static int add_account(struct builder *builder, struct attribute attribute, bool group)
 {
 	const struct keeping *keeping = builder->keeping;

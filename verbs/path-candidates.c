@@ -50,7 +50,8 @@ static enum tcp_gid_type type_of(const struct inventory_port *port, const struct
 /* The better candidate comes first; of equals, the one that is in the table first. */
 static int rank(const struct path_candidate *candidate)
 {
-	return (candidate->gid.carries_tcp ? 4 : 0) + (candidate->link_local ? 0 : 2) +
+	return (candidate->gid.carries_tcp ? 4 : 0) +
+	       (tcp_gid_is_link_local(&candidate->gid) ? 0 : 2) +
 	       (candidate->gid.type == TCP_GID_ROCE_V1 ? 0 : 1);
 }
 
@@ -85,7 +86,6 @@ static void list_port(const struct inventory_device *device, const struct invent
 				.pkey = PATH_PKEY_FULL | PATH_PKEY_NUMBER,
 				.carries_tcp = *gid->interface &&
 					       strcmp(gid->interface, tcp_interface) == 0},
-			.link_local = gid->link_local && type_of(port, gid) != TCP_GID_INFINIBAND,
 		};
 
 		/* ibv_modify_qp(3) takes no higher index. */

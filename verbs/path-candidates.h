@@ -23,7 +23,6 @@
 struct path_candidate {
 	struct tcp_gid gid;
 	char device[64];
-	bool link_local; /* on Ethernet */
 };
 
 struct path_candidates {

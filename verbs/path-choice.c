@@ -9,12 +9,6 @@
 /* Bytes of a GID that are the same for all ports of an InfiniBand subnet. */
 #define SUBNET_PREFIX 8
 
-static bool is_link_local(const struct tcp_gid *gid)
-{
-	return gid->type != TCP_GID_INFINIBAND && gid->gid[0] == 0xfe &&
-	       (gid->gid[1] & 0xc0) == 0x80;
-}
-
 static bool is_ipv4(const struct tcp_gid *gid)
 {
 	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)gid->gid);
@@ -50,7 +44,7 @@ static enum path_fault fault_of(
 		return PATH_OTHER_LAYER;
 	if (ours->type != theirs->type)
 		return PATH_OTHER_VERSION;
-	if (own->link_local != is_link_local(theirs))
+	if (tcp_gid_is_link_local(ours) != tcp_gid_is_link_local(theirs))
 		return PATH_LINK_LOCAL;
 	if (!infiniband && is_ipv4(ours) != is_ipv4(theirs))
 		return PATH_OTHER_FAMILY;
@@ -61,7 +55,7 @@ static enum path_fault fault_of(
 		return PATH_OTHER_PKEY;
 	if (infiniband)
 		return PATH_FINE;
-	if (own->link_local)
+	if (tcp_gid_is_link_local(ours))
 		return search->same_host && !is_same_interface(ours, theirs) ? PATH_NO_ROUTE
 									     : PATH_FINE;
 	return is_reached(search, own, theirs) ? PATH_FINE : PATH_NO_ROUTE;
@@ -105,18 +99,19 @@ void path_choose(const struct tcp_offer *offer, const struct path_candidates *ca
 			const struct path_candidate *candidate = &candidates->all[j];
 			enum path_fault fault = fault_of(&offer->gids[i], candidate, &search);
 			bool fine = fault == PATH_FINE;
-			int likely = fine && candidate->link_local
+			bool link_local = tcp_gid_is_link_local(&candidate->gid);
+			int likely = fine && link_local
 					     ? likelihood(&candidate->gid, &offer->gids[i])
 					     : 0;
 
-			if (fine ? !candidate->link_local || likely > best
+			if (fine ? !link_local || likely > best
 				 : path->refusal != PATH_FINE && fault > path->refusal) {
 				path->refusal = fault;
 				path->chosen = i;
 				*own = j;
 				best = likely;
 			}
-			if (fine && !candidate->link_local) {
+			if (fine && !link_local) {
 				list_gids(candidates, j, path);
 				return;
 			}

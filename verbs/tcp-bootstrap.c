@@ -4,7 +4,6 @@
  * more than one at a time violates the protocol.
  */
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -246,7 +245,7 @@ int tcp_listen(struct tcp_channel *channel, const struct sockaddr *address,
 		destroy(&tcp->id);
 		return error;
 	}
-	channel->opens = true; /* whoever looked for a path before */
+	channel->opens = true; /* the server may have looked for a path before */
 	set_timer(channel);
 	*listener = &tcp->id;
 	return 0;
@@ -496,14 +495,6 @@ static void show_path(const struct tcp_id *tcp, const struct tcp_path *path)
 		tcp->output, "%s: path from %s of %s to %s", peer, here, tcp->own.device, there);
 }
 
-static bool is_same_host(const struct tcp_id *tcp)
-{
-	struct netlink_route route;
-
-	return netlink_find_route(&tcp->id.route.addr.dst_addr, NULL, &route) == 0 &&
-	       route.type == RTN_LOCAL;
-}
-
 /* Who has not proved to know the secret learns one GID, of the network that the offer names. */
 static void be_discreet(struct tcp_path *path)
 {
@@ -524,7 +515,8 @@ static int answer_offer(struct tcp_id *tcp)
 		return -1;
 	ours = find_candidates(tcp);
 	if (!error)
-		path_choose(&theirs, ours, is_same_host(tcp), path_reaches, &path, &chosen);
+		path_choose(&theirs, ours, netlink_is_local(&tcp->id.route.addr.dst_addr),
+			path_reaches, &path, &chosen);
 	path.rdmacm = tcp->settings->rdmacm;
 	if (tcp->settings->discreet)
 		be_discreet(&path);

@@ -185,6 +185,15 @@ void endpoint_tcp_create_queue_pair(struct endpoint *end, struct ibv_qp_init_att
 
 /* A client. */
 
+static int connect_to(const struct addrinfo *to)
+{
+	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen))
+		die("connect: %s", strerror(errno));
+	return fd;
+}
+
 void endpoint_tcp_resolve(struct endpoint *end, const struct addrinfo *to)
 {
 	struct tcp_offer offer = {.count = 1};
@@ -192,9 +201,7 @@ void endpoint_tcp_resolve(struct endpoint *end, const struct addrinfo *to)
 	uint8_t frame[TCP_FRAME_MAX] = {0};
 	unsigned int type;
 
-	end->tcp.fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (end->tcp.fd < 0 || connect(end->tcp.fd, to->ai_addr, to->ai_addrlen))
-		die("connect: %s", strerror(errno));
+	end->tcp.fd = connect_to(to);
 	open_device(end);
 	offer.gids[0] = end->tcp.own;
 	put(end, frame, tcp_offer_encode(&offer, frame));
@@ -236,10 +243,8 @@ static int knock(struct endpoint *end, const struct addrinfo *to)
 	const struct tcp_offer offer = {.count = 1, .gids = {end->tcp.own}};
 	uint8_t frame[TCP_FRAME_MAX] = {0};
 	size_t size = tcp_offer_encode(&offer, frame);
-	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = connect_to(to);
 
-	if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen))
-		die("connect: %s", strerror(errno));
 	if (send(fd, frame, size, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
 		die("send: %s", strerror(errno));
 	return fd;

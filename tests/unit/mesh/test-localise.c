@@ -183,28 +183,37 @@ static void test_all_failed(void **state)
 	synthetic_free(&table);
 }
 
+/* Three groups of three hosts. */
+static const unsigned int groups[] = {0, 0, 0, 1, 1, 1, 2, 2, 2};
+
+enum { GROUPED_HOSTS = COUNT(groups), ANY = 3 };
+
+/* Slows what one group sends to another one; ANY: to or from all other groups. */
+static void slow_between(struct synthetic *table, unsigned int sender, unsigned int receiver)
+{
+	for (unsigned int from = 0; from < GROUPED_HOSTS; from++)
+		for (unsigned int to = 0; to < GROUPED_HOSTS; to++)
+			if (groups[from] != groups[to] &&
+				(sender == ANY || groups[from] == sender) &&
+				(receiver == ANY || groups[to] == receiver))
+				synthetic_slow(table, from, to, 0.3);
+}
+
 /* The uplink of a group is bad: with the groups known, it is accused; without, no host is. */
 static void test_group(void **state)
 {
-	static const unsigned int groups[] = {0, 0, 0, 1, 1, 1, 2, 2, 2};
 	struct synthetic table;
 	struct localisation result;
 
 	(void)state;
-	synthetic_make(&table, 9, false, NOISE, 1);
-	for (unsigned int from = 3; from < 6; from++)
-		for (unsigned int to = 0; to < 9; to++)
-			if (groups[to] != 1)
-				synthetic_slow(&table, from, to, 0.3);
+	synthetic_make(&table, GROUPED_HOSTS, false, NOISE, 1);
+	slow_between(&table, 1, ANY);
 	result = run(&table, groups);
 	assert_int_equal(only(&result)->kind, ACCUSED_GROUP_EGRESS);
 	assert_int_equal(only(&result)->one, 1);
 	assert_int_equal(only(&result)->low, 18);
 	localisation_free(&result);
-	for (unsigned int from = 0; from < 9; from++)
-		for (unsigned int to = 3; to < 6; to++)
-			if (groups[from] != 1)
-				synthetic_slow(&table, from, to, 0.3);
+	slow_between(&table, ANY, 1);
 	result = run(&table, groups);
 	assert_int_equal(only(&result)->kind, ACCUSED_GROUP);
 	localisation_free(&result);
@@ -214,15 +223,12 @@ static void test_group(void **state)
 /* What is between one pair of groups only, is no fault of either. */
 static void test_between_groups(void **state)
 {
-	static const unsigned int groups[] = {0, 0, 0, 1, 1, 1, 2, 2, 2};
 	struct synthetic table;
 	struct localisation result;
 
 	(void)state;
-	synthetic_make(&table, 9, false, NOISE, 1);
-	for (unsigned int from = 3; from < 6; from++)
-		for (unsigned int to = 6; to < 9; to++)
-			synthetic_slow(&table, from, to, 0.3);
+	synthetic_make(&table, GROUPED_HOSTS, false, NOISE, 1);
+	slow_between(&table, 1, 2);
 	result = run(&table, groups);
 	assert_int_equal(only(&result)->kind, ACCUSED_GROUPS);
 	assert_int_equal(only(&result)->one, 1);

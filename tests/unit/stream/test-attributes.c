@@ -200,7 +200,7 @@ static void a_large_value_is_kept_and_too_many_are_named(void **state)
 	load("a", KEPT_XATTRS);
 	assert_int_equal(store(KEPT_XATTRS, false, 2, 1000), 0);
 	assert_int_equal(getxattr("in/a/file", "user.large", NULL, 0), sizeof(value) - 1);
-	/* Only some file systems have so many. */
+	/* Not every file system has room for this many. */
 	for (unsigned int i = 0; i < ATTRIBUTES_MAX / (sizeof(value) - 1) + 1; i++) {
 		snprintf(name, sizeof(name), "user.%u", i);
 		if (setxattr("a/nothing", name, value, sizeof(value) - 1, 0))

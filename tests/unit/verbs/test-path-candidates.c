@@ -61,7 +61,8 @@ static void the_interface_of_the_tcp_connection_comes_first(void **state)
 	assert_is(&found.all[2], "rxe0", 1, 0); /* link-local */
 	assert_is(&found.all[3], "mlx5_0", 1, 1);
 	assert_is(&found.all[4], "mlx5_0", 2, 1);
-	assert_true(found.all[2].link_local && !found.all[1].link_local);
+	assert_true(tcp_gid_is_link_local(&found.all[2].gid) &&
+		    !tcp_gid_is_link_local(&found.all[1].gid));
 	assert_int_equal(found.all[1].gid.type, TCP_GID_ROCE_V1);
 	assert_int_equal(found.all[0].gid.type, TCP_GID_ROCE_V2);
 }

@@ -26,8 +26,7 @@ static struct tcp_gid gid(const char *text, enum tcp_gid_type type)
 
 static void add(struct path_candidates *candidates, struct tcp_gid its)
 {
-	candidates->all[candidates->count++] = (struct path_candidate){
-		.gid = its, .link_local = its.type != TCP_GID_INFINIBAND && its.gid[0] == 0xfe};
+	candidates->all[candidates->count++] = (struct path_candidate){.gid = its};
 }
 
 #define V1      gid("::ffff:10.0.0.1", TCP_GID_ROCE_V1)
