@@ -48,11 +48,12 @@ struct dial_way {
 
 	/*
 	 * Makes dial->id on dial->channel, and finds the device and the path to dial->address,
-	 * from this source (NULL: any). The caller destroys the id, if there is one.
+	 * from this source (NULL: any). The server may still choose the path when the device is
+	 * known. The caller destroys the id, if there is one.
 	 */
 	int (*resolve)(struct dial *dial, const struct sockaddr *source, int milliseconds);
 
-	/* Sends the request, whose queue pair exists, and waits for the reply. */
+	/* When the path is known, sends the request, whose queue pair exists; awaits the reply. */
 	int (*request)(
 		struct dial *dial, struct rdma_conn_param *parameters, struct event_copy *reply);
 };

@@ -119,6 +119,19 @@ void path_choose(const struct tcp_offer *offer, const struct path_candidates *ca
 	list_gids(candidates, *own, path);
 }
 
+bool path_has_one_port(const struct path_candidates *candidates)
+{
+	const struct path_candidate *first = candidates->all;
+
+	for (unsigned int i = 1; i < candidates->count; i++) {
+		const struct path_candidate *other = &candidates->all[i];
+
+		if (other->gid.port != first->gid.port || strcmp(other->device, first->device) != 0)
+			return false;
+	}
+	return candidates->count > 0;
+}
+
 void path_offer(const struct path_candidates *candidates, struct tcp_offer *offer)
 {
 	offer->count = candidates->count;

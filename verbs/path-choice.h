@@ -23,6 +23,9 @@ typedef bool path_test(const struct path_candidate *from, const struct tcp_gid *
 void path_choose(const struct tcp_offer *offer, const struct path_candidates *candidates,
 	bool same_host, path_test *reaches, struct tcp_path *path, unsigned int *own);
 
+/* True if there are candidates, all of one port: no choice can lead to another. */
+bool path_has_one_port(const struct path_candidates *candidates);
+
 /* Encodes the candidates as an offer. */
 void path_offer(const struct path_candidates *candidates, struct tcp_offer *offer);
 

@@ -113,15 +113,16 @@ int tcp_channel_fd(const struct tcp_channel *channel)
 static int watch(struct tcp_id *tcp, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.ptr = tcp};
+	const int change = !tcp->watched ? EPOLL_CTL_ADD
+			   : events == 0 ? EPOLL_CTL_DEL
+					 : EPOLL_CTL_MOD;
 
-	if (events == 0) {
-		epoll_ctl(tcp->channel->epoll, EPOLL_CTL_DEL, tcp->fd, NULL);
+	if (events == 0 && !tcp->watched)
 		return 0;
-	}
-	if (epoll_ctl(tcp->channel->epoll, EPOLL_CTL_MOD, tcp->fd, &event) == 0)
-		return 0;
-	return errno == ENOENT ? epoll_ctl(tcp->channel->epoll, EPOLL_CTL_ADD, tcp->fd, &event)
-			       : -1;
+	if (epoll_ctl(tcp->channel->epoll, change, tcp->fd, &event))
+		return -1;
+	tcp->watched = events != 0;
+	return 0;
 }
 
 static bool is_half_open(const struct tcp_id *tcp)
@@ -196,10 +197,11 @@ static void take_addresses(struct tcp_id *tcp)
 
 static void set_options(int fd)
 {
-	static const int yes = 1, idle = KEEPALIVE_IDLE, probe = KEEPALIVE_PROBE,
+	static const int yes = 1, no = 0, idle = KEEPALIVE_IDLE, probe = KEEPALIVE_PROBE,
 			 count = KEEPALIVE_COUNT;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &no, sizeof(no));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof(probe));
@@ -350,18 +352,24 @@ static int report_peer(struct tcp_id *tcp, enum rdma_cm_event_type type, struct 
 	return 1;
 }
 
-/* Binds the id to the device of its candidate. Returns 0 or -1. */
+/* Binds the id to the device and port of its candidate, once. Returns 0 or -1. */
+static int use_port(struct tcp_id *tcp)
+{
+	if (!tcp->id.verbs)
+		tcp->id.verbs = opened_device_use(tcp->own.device);
+	tcp->id.port_num = tcp->own.gid.port;
+	return tcp->id.verbs ? 0
+			     : failure_errno(&tcp->failure, PHASE_OPEN, "ibv_open_device", ENODEV);
+}
+
 static int use_path(struct tcp_id *tcp)
 {
 	struct rdma_ib_addr *gids = &tcp->id.route.addr.addr.ibaddr;
 
-	tcp->id.verbs = opened_device_use(tcp->own.device);
-	tcp->id.port_num = tcp->own.gid.port;
 	memcpy(gids->sgid.raw, tcp->own.gid.gid, sizeof(gids->sgid.raw));
 	memcpy(gids->dgid.raw, tcp->peer.gid, sizeof(gids->dgid.raw));
 	gids->pkey = htons(tcp->own.gid.pkey);
-	return tcp->id.verbs ? 0
-			     : failure_errno(&tcp->failure, PHASE_OPEN, "ibv_open_device", ENODEV);
+	return use_port(tcp);
 }
 
 /* A server. */
@@ -571,22 +579,32 @@ static int accept_request(struct rdma_cm_id *id, struct rdma_conn_param *paramet
 	return 0;
 }
 
-/* The thread is done: tells the client. */
-static int take_moved(struct tcp_id *tcp, struct event_copy *copy)
+/* Tells the client whether the queue pair was moved. Returns 0 or -errno. */
+static int reply(struct tcp_id *tcp)
 {
 	struct hello refusal = {.version = HELLO_VERSION, .refusal = REFUSAL_PATH};
 	uint8_t hello[HELLO_SIZE];
 
+	if (!tcp->moving_error)
+		return send_frame(tcp, tcp_queue_pair_encode(TCP_REPLY, &tcp->ours, tcp->frame))
+			       ? -ECONNRESET
+			       : 0;
+	refusal.size = (uint64_t)tcp->moving_error;
+	hello_encode(&refusal, hello);
+	send_frame(tcp, tcp_reject_encode(hello, sizeof(hello), tcp->frame));
+	return -tcp->moving_error;
+}
+
+/* The thread is done, and may end while the client is told. */
+static int take_moved(struct tcp_id *tcp, struct event_copy *copy)
+{
+	int error = reply(tcp);
+
 	tcp_join_mover(tcp);
-	if (tcp->moving_error) {
-		refusal.size = (uint64_t)tcp->moving_error;
-		hello_encode(&refusal, hello);
-		send_frame(tcp, tcp_reject_encode(hello, sizeof(hello), tcp->frame));
-		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, -tcp->moving_error, copy);
-	}
-	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REPLY, &tcp->ours, tcp->frame)) ||
-		watch(tcp, EPOLLIN))
-		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, -ECONNRESET, copy);
+	if (!error && watch(tcp, EPOLLIN))
+		error = -errno;
+	if (error)
+		return report_end(tcp, RDMA_CM_EVENT_CONNECT_ERROR, error, copy);
 	tcp->state = TCP_AWAITS_READY;
 	return 0;
 }
@@ -674,7 +692,18 @@ int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 	if (watch(tcp, EPOLLIN))
 		return failure_errno(failure, PHASE_ROUTE, "epoll_ctl", errno);
 	tcp->state = TCP_AWAITS_PATH;
-	return 0;
+	if (!path_has_one_port(&tcp->client->candidates))
+		return 0;
+	tcp->own = tcp->client->candidates.all[0];
+	if (use_port(tcp) == 0)
+		return 0;
+	*failure = tcp->failure;
+	return -1;
+}
+
+bool tcp_awaits_path(const struct rdma_cm_id *id)
+{
+	return tcp_id_of(id)->state == TCP_AWAITS_PATH;
 }
 
 static int take_path(struct tcp_id *tcp, struct event_copy *copy)

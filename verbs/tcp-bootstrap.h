@@ -58,10 +58,14 @@ bool tcp_explain(struct failure *failure, int error);
 
 /*
  * After that, offers the server this host's GIDs. RDMA_CM_EVENT_ROUTE_RESOLVED follows, when the id
- * has its device and port, or _ROUTE_ERROR, whose cause the id's bootstrap knows. Returns 0, or -1
- * with the failure recorded.
+ * has its device and port, or _ROUTE_ERROR, whose cause the id's bootstrap knows. If all GIDs are
+ * of one port, the id has it at once, and its queue pair may be made while the server chooses.
+ * Returns 0, or -1 with the failure recorded.
  */
 int tcp_offer(struct rdma_cm_id *id, struct failure *failure);
+
+/* True while none of the two events has followed. */
+bool tcp_awaits_path(const struct rdma_cm_id *id);
 
 /* Sends the request. RDMA_CM_EVENT_ESTABLISHED, _REJECTED or _CONNECT_ERROR follows. */
 int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters);

@@ -18,6 +18,16 @@ static int not_answered(struct dial *dial)
 	return -1;
 }
 
+static int await_path(struct dial *dial)
+{
+	struct event_copy copy;
+
+	if (dial_await(dial, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, &copy))
+		return not_answered(dial);
+	dial_show_step(dial, "path chosen.");
+	return 0;
+}
+
 /*
  * TCP repeats a packet that is lost after a second, and has no limit of its own that would suit:
  * the connection may use all the time that is left.
@@ -44,15 +54,15 @@ static int resolve_path(struct dial *dial, const struct sockaddr *source, int mi
 	dial_show_step(dial, "TCP connected.");
 	if (tcp_offer(dial->id, &dial->failure))
 		return -1;
-	if (dial_await(dial, RDMA_CM_EVENT_ROUTE_RESOLVED, PHASE_ROUTE, &copy))
-		return not_answered(dial);
-	dial_show_step(dial, "path chosen.");
-	return 0;
+	/* With one port, the queue pair is made while the server chooses. */
+	return dial->id->verbs ? 0 : await_path(dial);
 }
 
 static int request_connection(
 	struct dial *dial, struct rdma_conn_param *parameters, struct event_copy *reply)
 {
+	if (tcp_awaits_path(dial->id) && await_path(dial))
+		return -1;
 	if (tcp_request(dial->id, parameters))
 		return dial_failed(dial, PHASE_CONNECT, "send", errno);
 	return dial_await(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply);

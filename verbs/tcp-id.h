@@ -44,6 +44,7 @@ struct tcp_id {
 	};
 	enum tcp_state state;
 	int fd;
+	bool watched; /* by the channel */
 	struct tcp_channel *channel;
 	TAILQ_ENTRY(tcp_id) next; /* of a connection without a request */
 	deadline_t deadline;      /* of its request */

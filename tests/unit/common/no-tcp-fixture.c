@@ -64,6 +64,12 @@ int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 	return -1;
 }
 
+bool tcp_awaits_path(const struct rdma_cm_id *id)
+{
+	(void)id;
+	return false;
+}
+
 int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
 {
 	(void)id, (void)parameters;

@@ -298,6 +298,35 @@ static void queue_pairs_match(void **state)
 	assert_int_equal(moves[5].max_rd_atomic, 2);
 }
 
+static void one_port_is_known_before_the_server_chooses(void **state)
+{
+	int before = uses;
+
+	(void)state;
+	resolve();
+	assert_true(tcp_awaits_path(at_client));
+	assert_ptr_equal(at_client->verbs, &context);
+	assert_int_equal(at_client->port_num, 2);
+	make_queue_pair(at_client);
+	await(&client, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	assert_false(tcp_awaits_path(at_client));
+	assert_int_equal(uses, before + 2); /* each end's, once */
+}
+
+static void of_two_ports_the_server_chooses(void **state)
+{
+	(void)state;
+	here.all[1] = here.all[0];
+	here.all[1].gid.port = 1;
+	here.count = 2;
+	resolve();
+	assert_true(tcp_awaits_path(at_client));
+	assert_null(at_client->verbs);
+	await(&client, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	assert_ptr_equal(at_client->verbs, &context);
+	assert_int_equal(at_client->port_num, 2);
+}
+
 static void a_disconnect_reaches_both_ends(void **state)
 {
 	struct event_copy more;
@@ -623,6 +652,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(both_ends_learn_what_the_other_said),
 		TEST(queue_pairs_match),
+		TEST(one_port_is_known_before_the_server_chooses),
+		TEST(of_two_ports_the_server_chooses),
 		TEST(a_disconnect_reaches_both_ends),
 		TEST(the_end_of_a_process_is_a_disconnect),
 		TEST(a_rejection_carries_its_reason),
