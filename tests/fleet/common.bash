@@ -39,6 +39,13 @@ start_mesh() {
 	CLIENTS+=("$MESH")
 }
 
+# shape FILE: prints a document in a fixed order, without times, rates and what follows from them: the same for all launchers.
+shape() {
+	jq -s -S -c 'map(select(.type != "finding" and .stage != "retest") |
+		if .type == "summary" then {type, hosts, rounds, directions, failed, not_measured, left_out}
+		else del(.start_ms, .end_ms, .median_ns, .p99_ns, .bytes_per_second) end) | sort_by(tojson) | .[]' "$1"
+}
+
 # Prints the programs that run at all hosts, except the shells that look.
 running() {
 	local host

@@ -16,7 +16,7 @@ is_complete() {
 		.[-1].failed == 0 and .[-1].not_measured == 0' "$1" >/dev/null
 }
 
-@test "each launcher starts the agents, and every pair is measured" {
+@test "each launcher starts the agents, every pair is measured, and the documents are the same" {
 	local via count=0
 	for via in ssh clush pdsh mpirun; do
 		command -v $via >/dev/null || continue
@@ -24,6 +24,9 @@ is_complete() {
 		is_complete "$OUT"
 		[ "$(jq -r 'select(.type == "summary").via' "$OUT")" = $via ]
 		tests/validate-report "$OUT"
+		shape "$OUT" >"$DIR/shape"
+		[ $count -gt 0 ] || cp "$DIR/shape" "$DIR/first"
+		diff "$DIR/first" "$DIR/shape"
 		# shellcheck disable=SC2144 # one folder
 		[ ! -e "${TMPDIR:-/tmp}"/rdma-mesh-* ]
 		count=$((count + 1))

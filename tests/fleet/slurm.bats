@@ -27,6 +27,8 @@ setup_file() {
 	tests/validate-report "$DIR"/mesh-*.json
 	grep -q '<table class=map' "$DIR"/mesh-*.html
 	tail -n 1 "$DIR/job.out" | grep -q 'directions are healthy'
+	mesh --via ssh --json >"$OUT" 2>"$ERR" || [ $? -eq 1 ]
+	diff <(shape "$DIR"/mesh-*.json) <(shape "$OUT")
 }
 
 @test "a job that is cancelled leaves nothing" {
