@@ -1,8 +1,6 @@
 /* See mesh/coordinator.h. */
 #include <errno.h>
-#include <ifaddrs.h>
 #include <json-c/json.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +14,7 @@
 #include "base/address.h"
 #include "base/json-document.h"
 #include "base/signals.h"
+#include "host/own-addresses.h"
 #include "mesh/coordinator.h"
 
 /* Connections without a proof so far, in addition to one for each host. */
@@ -588,11 +587,11 @@ static void add_address(struct coordinator *coordinator, const struct sockaddr *
 		snprintf(coordinator->addresses[coordinator->address_count++], 64, "%s", text);
 }
 
-/* Collects the addresses at which agents may reach this host: IPv4 first, no loopback. */
+/* Collects the addresses at which agents may reach this host. */
 static void find_addresses(struct coordinator *coordinator)
 {
-	static const sa_family_t families[] = {AF_INET, AF_INET6};
-	struct ifaddrs *all, *one;
+	struct own_address all[ADDRESSES_MAX];
+	unsigned int count;
 
 	if (coordinator->options->bind) {
 		struct sockaddr_storage address;
@@ -602,14 +601,9 @@ static void find_addresses(struct coordinator *coordinator)
 			add_address(coordinator, (struct sockaddr *)&address);
 		return;
 	}
-	if (getifaddrs(&all))
-		return;
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
-		for (one = all; one; one = one->ifa_next)
-			if (one->ifa_addr && one->ifa_addr->sa_family == families[i] &&
-				one->ifa_flags & IFF_UP && !address_is_loopback(one->ifa_addr))
-				add_address(coordinator, one->ifa_addr);
-	freeifaddrs(all);
+	count = own_addresses(all, ADDRESSES_MAX);
+	for (unsigned int i = 0; i < count; i++)
+		add_address(coordinator, (struct sockaddr *)&all[i].address);
 }
 
 static uint16_t port_of(int socket)

@@ -7,7 +7,9 @@
 
 #include "base/address.h"
 #include "base/explain.h"
+#include "base/text.h"
 #include "host/device-address.h"
+#include "host/own-addresses.h"
 #include "host/readiness.h"
 #include "host/stack-table.h"
 #include "serve/listen.h"
@@ -19,6 +21,9 @@
 
 /* Ports that the system chose for IPv6 and that may turn out to be in use for IPv4. */
 #define PORT_TRIES 16
+
+/* Addresses of this host that a server without rdmacm shows. */
+#define OWN_ADDRESSES 8
 
 int listen_find_addresses(
 	const struct options *options, struct listen_addresses *addresses, struct failure *failure)
@@ -337,6 +342,20 @@ static int check_path(const struct options *options, struct failure *failure)
 	return -1;
 }
 
+/* TCP may arrive at any of this host's addresses: an RDMA port needs none. */
+static void list_own_addresses(char list[LISTEN_LIST_SIZE])
+{
+	struct own_address all[OWN_ADDRESSES];
+	unsigned int count = own_addresses(all, OWN_ADDRESSES);
+	char text[ADDRESS_TEXT_SIZE];
+
+	for (unsigned int i = 0; i < count; i++) {
+		address_text((struct sockaddr *)&all[i].address, text);
+		text_append(
+			list, LISTEN_LIST_SIZE, "%s%s (%s)", i ? ", " : "", text, all[i].interface);
+	}
+}
+
 int listen_check_host(const struct options *options, const struct output *output,
 	char addresses[LISTEN_LIST_SIZE], struct failure *failure)
 {
@@ -351,6 +370,8 @@ int listen_check_host(const struct options *options, const struct output *output
 	if (inventory_take("", NULL, &inventory))
 		return 0;
 	device_address_list_of(&inventory, options->device, addresses, LISTEN_LIST_SIZE);
+	if (options->bootstrap == BOOTSTRAP_TCP && !*addresses)
+		list_own_addresses(addresses);
 	lacking = readiness_check(&inventory, options->device, evidence, sizeof(evidence));
 	check_addresses(options, &inventory, output);
 	inventory_free(&inventory);

@@ -55,6 +55,7 @@ second_port() {
 @test "a port whose interface has no IP address: rdmacm cannot use it, TCP can" {
 	second_port
 	tcp_server --device second any
+	has "$LOG" "^on another host: rdma-client write --bootstrap tcp $ADDRESS $PORT$"
 	expect 0 tcp_client write --device second "$ADDRESS" "$PORT"
 	has "$OUT" '^verified both ways by WRITE in .*: second/1 here, second/1 at '
 	expect 0 tcp_client diagnose --device second "$ADDRESS" "$PORT"
