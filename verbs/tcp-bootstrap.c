@@ -176,7 +176,7 @@ static struct tcp_id *make_id(struct tcp_channel *channel, int fd,
 	tcp->id.ps = OWN_PORT_SPACE;
 	tcp->shared.bootstrap = &bootstrap_tcp;
 	tcp->fd = fd;
-	tcp->moved = tcp->mover.stop_fd = -1;
+	tcp->moved = -1;
 	tcp->channel = channel;
 	tcp->settings = settings;
 	tcp->output = output;
@@ -595,12 +595,13 @@ static int reply(struct tcp_id *tcp)
 	return -tcp->moving_error;
 }
 
-/* The thread is done, and may end while the client is told. */
+/* The thread is done. */
 static int take_moved(struct tcp_id *tcp, struct event_copy *copy)
 {
-	int error = reply(tcp);
+	int error;
 
 	tcp_join_mover(tcp);
+	error = reply(tcp);
 	if (!error && watch(tcp, EPOLLIN))
 		error = -errno;
 	if (error)

@@ -4,9 +4,9 @@
 
 #include <sys/queue.h>
 
+#include "base/brief-job.h"
 #include "base/deadline.h"
 #include "base/output.h"
-#include "base/worker.h"
 #include "verbs/bootstrap.h"
 #include "verbs/path-candidates.h"
 
@@ -53,10 +53,9 @@ struct tcp_id {
 	struct tcp_client *client;   /* of a client; NULL: of a server */
 	struct path_candidate own;   /* the one that was chosen */
 	struct tcp_gid peer;
-	struct worker mover; /* the thread, which may wait for the peer's hardware address */
-	struct worker_listener mover_listener;
-	int moved;        /* its eventfd; -1: it does not run */
-	int moving_error; /* its result: an errno */
+	struct brief_job mover; /* which may wait for the peer's hardware address */
+	int moved;              /* its eventfd; -1: it does not run */
+	int moving_error;       /* its result: an errno */
 	struct tcp_queue_pair ours, theirs;
 	struct failure failure;
 	uint8_t frame[TCP_FRAME_MAX]; /* that is sent */

@@ -224,12 +224,6 @@ static void move(void *argument)
 	struct tcp_id *tcp = argument;
 
 	tcp->moving_error = tcp_connect_queue_pair(tcp) ? errno : 0;
-}
-
-static void report_moved(void *about)
-{
-	const struct tcp_id *tcp = about;
-
 	eventfd_write(tcp->moved, 1);
 }
 
@@ -240,17 +234,20 @@ int tcp_start_mover(struct tcp_id *tcp)
 	tcp->moved = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (tcp->moved < 0)
 		return -errno;
-	tcp->mover_listener = (struct worker_listener){.ended = report_moved, .about = tcp};
-	error = worker_start(&tcp->mover, "connect", move, tcp, &tcp->mover_listener);
-	if (error)
-		tcp_join_mover(tcp);
+	tcp->mover = (struct brief_job){.name = "connect", .run = move, .argument = tcp};
+	error = brief_job_start(&tcp->mover);
+	if (!error)
+		return 0;
+	close(tcp->moved);
+	tcp->moved = -1;
 	return error;
 }
 
 void tcp_join_mover(struct tcp_id *tcp)
 {
-	worker_join(&tcp->mover);
-	if (tcp->moved >= 0)
-		close(tcp->moved);
+	if (tcp->moved < 0)
+		return;
+	brief_job_wait(&tcp->mover);
+	close(tcp->moved);
 	tcp->moved = -1;
 }

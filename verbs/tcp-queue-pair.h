@@ -18,8 +18,8 @@ void tcp_describe_queue_pair(struct tcp_id *tcp, const struct rdma_conn_param *p
 
 /*
  * Has a thread move the queue pair to RTR and RTS: the kernel may wait for a second for the peer's
- * hardware address. tcp->moved is readable when it is done. tcp_join_mover() waits for it; without
- * a thread, it does nothing. Returns 0 or -errno.
+ * hardware address. tcp->moved is readable when it is done, or almost. tcp_join_mover() waits for
+ * it; if nothing was started, it does nothing. Returns 0 or -errno. See base/brief-job.h.
  */
 int tcp_start_mover(struct tcp_id *tcp);
 void tcp_join_mover(struct tcp_id *tcp);
