@@ -298,16 +298,18 @@ static int finish_data(struct sink *sink, const struct taken *taken, bool writte
 	return error;
 }
 
-/* Stops all workers, without waiting for their writes, which may hang. */
-static void fail(struct sink *sink, bool blocks)
+/*
+ * Reports a failure if there are other workers, without waiting for their writes, which may hang.
+ * One worker removes the file first.
+ */
+static void fail_early(struct sink *sink)
 {
 	const struct worker_listener *listener = sink->worker.listener;
 
-	ring_stop(sink->ring);
-	if (blocks) {
-		sink->state = SINK_FAILED;
-		listener->moved(listener->about);
-	}
+	if (sink->workers == 1)
+		return;
+	sink->state = SINK_FAILED;
+	listener->moved(listener->about);
 }
 
 /*
@@ -337,7 +339,9 @@ static void write_blocks(void *argument, unsigned int number)
 			return;
 		sink->error = finish_data(sink, &taken, blocks, error, &part);
 		if (sink->error) { /* the first one in the stream */
-			fail(sink, blocks);
+			ring_stop(sink->ring);
+			if (blocks)
+				fail_early(sink);
 			return;
 		}
 		/* The CQ thread is woken when a part of the ring is free again. */
@@ -373,6 +377,8 @@ static void write_tree(void *argument, unsigned int number)
 	pace_until(&sink->pace, PACE_FILE, clock_now_ns());
 	if (error)
 		sink->error = error;
+	if (sink->error)
+		fail_early(sink);
 }
 
 /* Empties the ring until it ends. Sets the error, 0 if there is none. */

@@ -559,6 +559,16 @@ static int read_runs(struct source *source)
 	return 0;
 }
 
+/* After an error, ends the ring without waiting for the reads of other workers, which may hang. */
+static void end_early(struct source *source)
+{
+	const struct worker_listener *listener = source->worker.listener;
+
+	ring_stop(source->ring);
+	ring_end(source->ring);
+	listener->moved(listener->about);
+}
+
 /* Reads a tree: the first worker fills the ring with what all of them read. */
 static void read_tree(void *argument, unsigned int number)
 {
@@ -570,6 +580,8 @@ static void read_tree(void *argument, unsigned int number)
 	}
 	source->error = read_stream(source);
 	tree_input_end(source->tree);
+	if (source->error)
+		end_early(source);
 }
 
 /*
@@ -611,23 +623,16 @@ static int read_block(const struct source *source, const struct span *block, off
 	return 0;
 }
 
-/*
- * Reports a block that could not be read, in its turn: the first one in the file. Does not wait for
- * the other reads, which may hang.
- */
+/* Reports a block that could not be read, in its turn: the first one in the file. */
 static void fail_block(struct source *source, int error)
 {
-	const struct worker_listener *listener = source->worker.listener;
-
 	if (error == -ENODATA)
 		source->error = was_truncated(source);
 	else
 		source->error = cannot_read(source->why, source->name,
 			error == -EOPNOTSUPP && source->direct ? DIRECT_REFUSED : strerror(-error),
 			error);
-	ring_stop(source->ring);
-	ring_end(source->ring);
-	listener->moved(listener->about);
+	end_early(source);
 }
 
 /* Reads blocks side by side with the other workers, and adds them to the ring in their order. */

@@ -62,6 +62,9 @@ static struct {
 	uint64_t seed;  /* which others do */
 	uint64_t until; /* position at which the run is cancelled */
 	bool keyed;
+	bool hangs;          /* helpers with files behind the first that fails, until `released`: */
+	atomic_uint hanging; /* so many */
+	sem_t released;
 	atomic_uint calls;
 	atomic_uint reading, writing[FILES]; /* threads that read any file, or write this one */
 	atomic_bool read_together, wrote_together; /* there were two */
@@ -134,6 +137,26 @@ static void meet(atomic_uint *inside, atomic_bool *together)
 	--*inside;
 }
 
+/* True on the thread that owns the tasks, since only it opens folders. */
+static _Thread_local bool owns_tasks;
+
+/* If helpers hang behind the file that fails, waits until one does, but not forever. */
+static void hang(int file)
+{
+	struct timespec moment = {.tv_nsec = 1000000};
+
+	if (!run.hangs || file < run.first)
+		return;
+	if (file > run.first && !owns_tasks) {
+		run.hanging++;
+		sem_wait(&run.released);
+		sem_post(&run.released);
+		run.hanging--;
+	}
+	for (int i = 0; i < 10000 && run.hanging == 0; i++)
+		nanosleep(&moment, NULL);
+}
+
 static int failed(int error)
 {
 	errno = error;
@@ -166,6 +189,8 @@ int openat64(int place, const char *name, int flags, ...)
 		mode = va_arg(rest, mode_t);
 		va_end(rest);
 	}
+	if (file < 0)
+		owns_tasks = true;
 	if (file >= 0) {
 		take_time();
 		if (fails((flags & O_CREAT) ? CREATE_FAILS : OPEN_FAILS, file))
@@ -186,6 +211,8 @@ ssize_t read(int descriptor, void *bytes, size_t size)
 	if (file >= 0) {
 		take_time();
 		meet(&run.reading, &run.read_together);
+		if (run.fault == READ_FAILS)
+			hang(file);
 		change(file, descriptor);
 		if (fails(READ_FAILS, file))
 			return failed(EIO);
@@ -199,6 +226,8 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t size, off_t offset)
 
 	if (file >= 0)
 		take_time();
+	if (file >= 0 && run.fault == WRITE_FAILS)
+		hang(file);
 	if (file >= 0 && size_of(file) > TASKS_FILE_SIZE)
 		meet(&run.writing[file], &run.wrote_together);
 	return file >= 0 && fails(WRITE_FAILS, file)
@@ -398,6 +427,15 @@ static void assert_worked_together(void)
 	assert_pace(sink_pace(run.sink));
 }
 
+static void close_all(void)
+{
+	source_close(run.source);
+	sink_close(run.sink);
+	ring_destroy(&run.out);
+	ring_destroy(&run.in);
+	sem_destroy(&run.moved);
+}
+
 /* Ends the run as the CQ thread does, and checks how the two ends ended. Returns the digest. */
 static struct digest end(uint64_t moved)
 {
@@ -433,11 +471,7 @@ static struct digest end(uint64_t moved)
 		assert_omitted();
 	if (run.fault == NONE)
 		assert_worked_together();
-	source_close(run.source);
-	sink_close(run.sink);
-	ring_destroy(&run.out);
-	ring_destroy(&run.in);
-	sem_destroy(&run.moved);
+	close_all();
 	return digest;
 }
 
@@ -574,6 +608,56 @@ static void exchanges_are_cancelled(void **state)
 	runs_end_as_they_should(CANCELLED);
 }
 
+/* The failure of a file is known although helpers do not return from files behind it. */
+static void nobody_waits_for_a_hung(enum fault fault)
+{
+	struct digest digest;
+	const char *reason;
+	int error;
+
+	run.fault = fault;
+	run.workers = WORKERS;
+	run.keyed = false;
+	run.seed = 0;
+	run.first = 1;
+	run.hangs = true;
+	sem_init(&run.released, 0, 0);
+	make_input();
+	assert_int_equal(mkdir("out", 0755), 0);
+	start();
+	move();
+	if (fault == READ_FAILS) {
+		while (!ring_level(&run.out).ended)
+			sem_wait(&run.moved);
+		assert_int_equal(source_result(run.source, &digest, &reason), -EIO);
+		assert_names(reason, "read");
+		sink_stop(run.sink);
+	} else {
+		await_sink();
+		assert_names(sink_error(run.sink, &error), "write");
+		assert_int_equal(error, -ENOSPC);
+		source_stop(run.source);
+	}
+	assert_true(run.hanging > 0);
+	sem_post(&run.released);
+	close_all();
+	run.hangs = false;
+	sem_destroy(&run.released);
+	assert_int_equal(rmdir("out"), 0);
+}
+
+static void nobody_waits_for_a_hung_read(void **state)
+{
+	(void)state;
+	nobody_waits_for_a_hung(READ_FAILS);
+}
+
+static void nobody_waits_for_a_hung_write(void **state)
+{
+	(void)state;
+	nobody_waits_for_a_hung(WRITE_FAILS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -586,6 +670,8 @@ int main(void)
 		OUTPUT_FILE_TEST(a_file_cannot_be_created),
 		OUTPUT_FILE_TEST(a_write_fails),
 		OUTPUT_FILE_TEST(exchanges_are_cancelled),
+		OUTPUT_FILE_TEST(nobody_waits_for_a_hung_read),
+		OUTPUT_FILE_TEST(nobody_waits_for_a_hung_write),
 	};
 
 	for (size_t i = 0; i < sizeof(data); i++)
