@@ -394,6 +394,7 @@ void settings_init(struct exchange_settings *settings, const struct options *opt
 		.output_file = {.output = options->output,
 			.force = options->force || options->update,
 			.update = options->update,
+			.checksum = options->checksum,
 			.direct = options->direct,
 			.kept = options->kept,
 			.numeric = options->numeric_ids},

@@ -383,6 +383,8 @@ const struct option_row option_rows[] = {
 		FIELD(bootstrap), 0, 0, "rdmacm or tcp"},
 	{EXCHANGE, 0, "buffer", "SIZE", "register SIZE per connection; default 7M", take_size,
 		FIELD(buffer), 16 * KIB, 4 * GIB, "16K to 4G"},
+	{FILES, 0, "checksum", NULL, "compare data, not sizes and times", take_flag,
+		FIELD(checksum)},
 	{EXCHANGE, 0, "chunk", "SIZE", "limit one WRITE or READ; default by device", take_size,
 		FIELD(chunk), KIB, 64 * MIB, "1K to 64M"},
 	{SERVER | STATUS | CLIENT | COPY | COMPARE | MULTICAST | MESH, 0, "color",

@@ -198,6 +198,7 @@ struct options {
 	bool dry_run;       /* list what would be sent, and stop */
 	bool force;         /* replace output files */
 	bool update;        /* merge into existing directories, and replace their files */
+	bool checksum;      /* of their files, compare the data even if size and time are equal */
 	unsigned int kept;  /* attributes of files: enum attributes_kept */
 	bool numeric_ids;   /* owners and groups keep their numbers, not their names */
 	bool direct;        /* read and write files past the page cache */

@@ -244,7 +244,8 @@ static int start_workers(struct connection *connection, struct failure *failure)
 		connection->theirs.size);
 	if (!error && connection->answers) {
 		sink_collect(connection->sink, connection->answers);
-		source_ask(connection->source, connection->answers);
+		source_ask(connection->source, connection->answers,
+			!connection->settings->output_file.checksum);
 	}
 	if (!error && connection->answers_peer) {
 		sink_answer(connection->sink, connection->answering);

@@ -46,6 +46,7 @@ static bool is_valid(const struct tree_entry *entry)
 		return entry->name_size > 0 && entry->size > 0 && entry->size <= TREE_LINK_MAX;
 	case TREE_LEAVE:
 	case TREE_ASKED:
+	case TREE_WITHDRAWN:
 		return entry->name_size == 0 && entry->size == 0;
 	case TREE_ASK:
 		return entry->name_size == 0 && entry->size > TREE_ASK_SIZE &&
@@ -83,16 +84,22 @@ int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], ui
 	return run->data > 0 || run->hole == left ? 0 : -EPROTO;
 }
 
+/* With the number: the answer is by time. */
+#define BY_TIME (UINT64_C(1) << 63)
+
 void tree_answer_encode(const struct tree_answer *answer, uint8_t bytes[TREE_ANSWER_SIZE])
 {
-	le_put64(bytes, answer->number);
+	le_put64(bytes, answer->number | (answer->by_time ? BY_TIME : 0));
 	le_put64(bytes + 8, answer->size);
 	memcpy(bytes + 16, answer->digest.bytes, DIGEST_SIZE);
 }
 
 void tree_answer_decode(struct tree_answer *answer, const uint8_t bytes[TREE_ANSWER_SIZE])
 {
-	answer->number = le_get64(bytes);
+	uint64_t number = le_get64(bytes);
+
+	answer->number = number & ~BY_TIME;
+	answer->by_time = number & BY_TIME;
 	answer->size = le_get64(bytes + 8);
 	memcpy(answer->digest.bytes, bytes + 16, DIGEST_SIZE);
 }

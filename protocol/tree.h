@@ -9,6 +9,7 @@
 #ifndef PROTOCOL_TREE_H
 #define PROTOCOL_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,7 +39,10 @@ enum tree_kind {
 	TREE_CONTINUED = 11, /* the same as TREE_SPARSE, but the first hole is what the peer has */
 
 	/* Only if both ends keep attributes: protocol/attributes.h. */
-	TREE_ATTRIBUTES = 12 /* of the next entry, which is not a hard link; contents: they */
+	TREE_ATTRIBUTES = 12, /* of the next entry, which is not a hard link; contents: they */
+
+	/* Only if the peer understands it: `extended` of its hello. */
+	TREE_WITHDRAWN = 13 /* the file before is not valid, because it changed when it was read */
 };
 
 struct tree_entry {
@@ -68,8 +72,12 @@ void tree_run_encode(const struct tree_run *run, uint8_t bytes[TREE_RUN_SIZE]);
  */
 int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], uint64_t left);
 
-/* The mode of a TREE_ASK for a file with several names. */
-#define TREE_ASK_LINKED 1
+/*
+ * The mode of a TREE_ASK: the file has several names; the modification time in the header and the
+ * size tell whether the peer has it.
+ */
+#define TREE_ASK_LINKED  1
+#define TREE_ASK_BY_TIME 2
 
 /* Bytes before the path in the contents of a TREE_ASK: the file's size. */
 #define TREE_ASK_SIZE 8
@@ -77,8 +85,9 @@ int tree_run_decode(struct tree_run *run, const uint8_t bytes[TREE_RUN_SIZE], ui
 
 /* What the receiver of a tree has of a file: the answer to an ask. */
 struct tree_answer {
-	uint64_t number;      /* of the ask, from 0 */
+	uint64_t number;      /* of the ask, from 0; less than 2^63 */
 	uint64_t size;        /* bytes, the first ones of the file */
+	bool by_time;         /* all of it, because size and time are equal; without a digest */
 	struct digest digest; /* of these bytes: DIGEST_EXISTING */
 };
 

@@ -1,6 +1,7 @@
 /*
  * Paths are remembered by a hash. If two of them had the same one, the digest would still tell
- * whether the peer's bytes are those of the file.
+ * whether the peer's bytes are those of the file. An answer by time would not, so files whose
+ * answers have the same hash are sent.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +13,8 @@
 
 /* A file that was asked for. */
 struct asked {
-	uint64_t hash, size, storage;
+	uint64_t hash;
+	struct asked_file file;
 };
 
 /* An answer, with the hash of its file's path. */
@@ -90,7 +92,7 @@ static void *grow(struct answers *answers, void *array, size_t count, size_t *ro
 	return grown;
 }
 
-int answers_ask(struct answers *answers, const char *path, uint64_t size, uint64_t storage)
+int answers_ask(struct answers *answers, const char *path, const struct asked_file *file)
 {
 	struct asked *asked;
 
@@ -99,7 +101,7 @@ int answers_ask(struct answers *answers, const char *path, uint64_t size, uint64
 		sizeof(*asked));
 	if (asked) {
 		answers->asked = asked;
-		asked[answers->asked_count++] = (struct asked){hash_of(path), size, storage};
+		asked[answers->asked_count++] = (struct asked){hash_of(path), *file};
 	}
 	pthread_mutex_unlock(&answers->lock);
 	return asked ? 0 : -ENOMEM;
@@ -109,12 +111,16 @@ int answers_ask(struct answers *answers, const char *path, uint64_t size, uint64
 static bool is_valid(const struct answers *answers, const struct tree_answer *answer)
 {
 	size_t count = answers->given_count;
+	const struct asked_file *file;
 
 	if (answer->number >= answers->asked_count)
 		return false;
 	if (count > 0 && answer->number <= answers->given[count - 1].answer.number)
 		return false;
-	return answer->size > 0 && answer->size <= answers->asked[answer->number].size;
+	file = &answers->asked[answer->number].file;
+	if (answer->by_time && (!file->by_time || answer->size != file->size))
+		return false;
+	return answer->size > 0 && answer->size <= file->size;
 }
 
 /* Adds an answer. The caller holds the lock. */
@@ -196,17 +202,26 @@ int answers_await(struct answers *answers)
 	return ended ? 0 : -ECANCELED;
 }
 
+/* True if another answer has the same hash. */
+static bool is_ambiguous(const struct answers *answers, const struct given *given)
+{
+	const struct given *first = answers->given, *last = first + answers->given_count - 1;
+
+	return (given > first && given[-1].hash == given->hash) ||
+	       (given < last && given[1].hash == given->hash);
+}
+
 const struct tree_answer *answers_find(
-	const struct answers *answers, const char *path, uint64_t *asked)
+	const struct answers *answers, const char *path, struct asked_file *asked)
 {
 	const struct given key = {.hash = hash_of(path)}, *found = NULL;
 
 	if (answers->given_count > 0)
 		found = bsearch(&key, answers->given, answers->given_count, sizeof(*answers->given),
 			by_hash);
-	if (!found)
+	if (!found || is_ambiguous(answers, found))
 		return NULL;
-	*asked = answers->asked[found->answer.number].size;
+	*asked = answers->asked[found->answer.number].file;
 	return &found->answer;
 }
 
@@ -215,7 +230,7 @@ void answers_sum(const struct answers *answers, uint64_t *bytes, uint64_t *stora
 	*bytes = *storage = 0;
 	for (size_t i = 0; i < answers->given_count; i++) {
 		const struct tree_answer *answer = &answers->given[i].answer;
-		const struct asked *asked = &answers->asked[answer->number];
+		const struct asked_file *asked = &answers->asked[answer->number].file;
 
 		*bytes += answer->size;
 		*storage += answer->size < asked->size && answer->size < asked->storage

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "protocol/tree.h"
 
@@ -21,11 +22,15 @@ struct answers;
 struct answers *answers_new(void);
 void answers_free(struct answers *answers);
 
-/*
- * Notes that the next question is for the file with this path, size and storage, in bytes. Returns
- * 0 or -ENOMEM.
- */
-int answers_ask(struct answers *answers, const char *path, uint64_t size, uint64_t storage);
+/* A file that is asked for. */
+struct asked_file {
+	uint64_t size, storage; /* bytes */
+	bool by_time;           /* the answer may be by size and this time: */
+	struct timespec modified;
+};
+
+/* Notes that the next question is for the file with this path. Returns 0 or -ENOMEM. */
+int answers_ask(struct answers *answers, const char *path, const struct asked_file *file);
 
 /*
  * Takes the next bytes of the peer's stream. Returns 0; -ENOMEM; or -EPROTO if they are no answers
@@ -42,14 +47,14 @@ int answers_await(struct answers *answers);
 
 /*
  * After that: the answer for the file with this path, or NULL if the peer has nothing of it; stores
- * the size that was asked for. Valid until answers_free(). Any thread.
+ * what was asked for. Valid until answers_free(). Any thread.
  */
 const struct tree_answer *answers_find(
-	const struct answers *answers, const char *path, uint64_t *asked);
+	const struct answers *answers, const char *path, struct asked_file *asked);
 
 /*
  * How many bytes of the files, and of their storage, the peer has if all of them have the digests
- * of the answers.
+ * or times of the answers.
  */
 void answers_sum(const struct answers *answers, uint64_t *bytes, uint64_t *storage);
 

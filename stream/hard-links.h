@@ -22,6 +22,9 @@ struct hard_links {
  */
 const char *hard_links_find(struct hard_links *links, dev_t device, ino_t number, const char *path);
 
+/* The file's first name is not sent: another name is not a link to it. */
+void hard_links_withdraw(struct hard_links *links, dev_t device, ino_t number);
+
 /* Frees everything; the next walk starts anew. */
 void hard_links_forget(struct hard_links *links);
 

@@ -42,7 +42,7 @@ struct output_file {
 	uint64_t length;  /* bytes of the whole file, 0 if unknown */
 	uint64_t storage; /* bytes of storage that it needs, 0 if unknown */
 	off_t size;       /* bytes in the hidden file */
-	bool force, update, wants_direct;
+	bool force, update, checksum, wants_direct;
 	bool spoiled;                   /* the data is damaged */
 	int error;                      /* first failed write; 0: none */
 	char name[FILE_NAME_MAX + 1];   /* the final name; "-": standard output */
@@ -242,6 +242,7 @@ static int open_tree(struct output_file *file, const char *path,
 	const struct tree_output_options options = {
 		.force = file->force,
 		.update = file->update,
+		.checksum = file->checksum,
 		.keyed = offer->keyed,
 		.answers = offer->answers,
 		.keeping = offer->keeping,
@@ -370,6 +371,7 @@ int output_file_open(struct output_file **file, const struct output_file_options
 	made->writer.descriptor = made->directory = made->file = made->there = -1;
 	made->force = options->force;
 	made->update = options->update;
+	made->checksum = options->checksum;
 	made->wants_direct = options->direct;
 	made->total = offer->total;
 	made->length = offer->length;

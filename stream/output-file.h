@@ -45,9 +45,10 @@ struct output_file_options {
 	 * path: that file or, if it is a symbolic link, its target.
 	 */
 	const char *output;
-	bool force;  /* replace an existing file as if it were new; never a directory */
-	bool update; /* merge a tree stream into existing directories */
-	bool direct; /* write a regular file past the page cache; not those of a tree stream */
+	bool force;    /* replace an existing file as if it were new; never a directory */
+	bool update;   /* merge a tree stream into existing directories */
+	bool checksum; /* of a tree stream: struct tree_output_options */
+	bool direct;   /* write a regular file past the page cache; not those of a tree stream */
 	unsigned int kept; /* attributes of a tree stream that may be kept: enum attributes_kept */
 	bool numeric;      /* struct keeping */
 };

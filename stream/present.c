@@ -86,22 +86,22 @@ static bool may_answer(struct present *present, const struct stat *status, bool 
 }
 
 /*
- * Opens what an interrupted attempt has of a file of this size, and stores how much that is. The
- * beginning of a file with several names could not be continued: the others would change as well.
- * Returns the descriptor; -EBUSY if a file of this size cannot be answered; or -ENOENT.
+ * Opens what an interrupted attempt has of the file, and stores how much that is. The beginning of
+ * a file with several names could not be continued: the others would change as well. Returns the
+ * descriptor; -EBUSY if a file of this size cannot be answered; or -ENOENT.
  */
-static int open_staged(
-	struct present *present, const char *path, uint64_t size, bool linked, uint64_t *have)
+static int open_staged(struct present *present, const struct question *question, uint64_t *have)
 {
+	uint64_t size = question->size;
 	char name[FILE_NAME_MAX + 1];
 	struct stat status;
-	int folder = staging_find(present->staging, path, name, &status), file = -ENOENT;
+	int folder = staging_find(present->staging, question->path, name, &status), file = -ENOENT;
 	off_t gap;
 
 	if (folder < 0)
 		return folder;
 	*have = (uint64_t)status.st_size;
-	if (*have > 0 && (*have == size ? may_answer(present, &status, linked)
+	if (*have > 0 && (*have == size ? may_answer(present, &status, question->linked)
 					: *have < size && status.st_nlink == 1))
 		file = open_file(folder, name);
 	close(folder);
@@ -121,53 +121,64 @@ static int open_staged(
 }
 
 /* Opens the file of this size that is in the place of the stream's. Returns it or -errno. */
-static int open_stored(struct present *present, const char *path, uint64_t size, bool linked)
+static int open_stored(
+	struct present *present, const struct question *question, struct stat *status)
 {
+	off_t size = (off_t)question->size;
 	char name[FILE_NAME_MAX + 1];
-	struct stat status;
-	int folder = tree_path_open(present->target, path, false, name), file = -ENOENT;
+	int folder = tree_path_open(present->target, question->path, false, name), file = -ENOENT;
 
 	if (folder < 0)
 		return folder == -ELOOP ? -ENOTDIR : folder;
-	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (S_ISDIR(status.st_mode))
+	if (fstatat(folder, name, status, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISDIR(status->st_mode))
 			file = -EISDIR;
-		else if (S_ISREG(status.st_mode) && (uint64_t)status.st_size == size &&
-			 (status.st_nlink == 1 || linked))
+		else if (S_ISREG(status->st_mode) && status->st_size == size &&
+			 (status->st_nlink == 1 || question->linked))
 			file = open_file(folder, name);
 	}
 	close(folder);
 	if (file < 0)
 		return file;
 	/* From here on, a change would be noticed. */
-	if (fstat(file, &status) || (uint64_t)status.st_size != size || !enter(present, &status)) {
+	if (fstat(file, status) || status->st_size != size || !enter(present, status)) {
 		close(file);
 		return -ENOENT;
 	}
 	return file;
 }
 
-int present_answer(struct present *present, const char *path, uint64_t size, bool linked)
+static int send_answer(struct present *present, const struct tree_answer *answer)
 {
-	struct tree_answer answer = {.number = present->number++, .size = size};
 	uint8_t bytes[TREE_ANSWER_SIZE];
-	int file = open_staged(present, path, size, linked, &answer.size), error;
+
+	tree_answer_encode(answer, bytes);
+	return writer_write(&present->writer, bytes, sizeof(bytes));
+}
+
+int present_answer(struct present *present, const struct question *question)
+{
+	struct tree_answer answer = {.number = present->number++, .size = question->size};
+	int file = open_staged(present, question, &answer.size), error = 0;
+	struct stat status;
 
 	if (file == -EBUSY)
 		return 0;
 	if (file < 0) {
-		answer.size = size;
-		file = present->target < 0 ? -ENOENT : open_stored(present, path, size, linked);
+		answer.size = question->size;
+		file = present->target < 0 ? -ENOENT : open_stored(present, question, &status);
+		answer.by_time = file >= 0 && present->by_time && question->by_time &&
+				 same_time(&status.st_mtim, &question->modified);
 	}
 	if (file == -ENOENT || file == -EACCES)
 		return 0;
 	if (file < 0)
 		return file;
-	error = file_digest(
-		present->keyed, file, answer.size, present->writer.stop_fd, &answer.digest);
+	if (!answer.by_time)
+		error = file_digest(
+			present->keyed, file, answer.size, present->writer.stop_fd, &answer.digest);
 	close(file);
 	if (error)
 		return error == -ECANCELED ? error : 0;
-	tree_answer_encode(&answer, bytes);
-	return writer_write(&present->writer, bytes, sizeof(bytes));
+	return send_answer(present, &answer);
 }

@@ -16,19 +16,30 @@
 
 struct present {
 	const struct staging *staging;
-	int target;                   /* the folder where the tree is stored, or -1: not asked */
+	int target;   /* the folder where the tree is stored, or -1: not asked */
+	bool by_time; /* of its files, size and time suffice, if the sender agrees */
 	const struct digester *keyed; /* the stream's, without data */
 	struct writer writer;         /* to which the answers go; its stop_fd ends reads, too */
 	uint64_t number;              /* of the next question */
 	struct file_set answered;     /* files, as they were then */
 };
 
+/* A question of the sender. */
+struct question {
+	const char *path; /* in the stream */
+	uint64_t size;    /* bytes */
+	bool linked;      /* the sender's file has several names */
+	bool by_time;     /* the answer may be by size and this time: */
+	struct timespec modified;
+};
+
 /*
- * Answers the question for the file with this path of the stream, and this size in bytes. If the
- * sender's has one name only, a file with several is not used, because they would change together.
+ * Answers a question. If the sender's file has one name only, a file with several is not used,
+ * because they would change together. Only for a file in its place, size and time may suffice: what
+ * an interrupted attempt has may have its time, but after a crash of this host not its data.
  * Returns 0 or -errno: -EISDIR or -ENOTDIR if something else is in its place; -ECANCELED...
  */
-int present_answer(struct present *present, const char *path, uint64_t size, bool linked);
+int present_answer(struct present *present, const struct question *question);
 
 /*
  * True if the file with this status, in the place where the tree is stored, is one that was

@@ -52,6 +52,7 @@ struct source {
 	struct worker worker;
 	struct digester *digester; /* NULL for a text */
 	struct answers *answers;   /* of the peer, about a tree: the caller's, or NULL */
+	bool by_time;              /* they may be by size and time */
 	struct digester *keyed;    /* for them: without data */
 	struct source *next;       /* in a list of the owner */
 
@@ -259,9 +260,10 @@ int source_open_answers(struct source **result, int descriptor)
 	return 0;
 }
 
-void source_ask(struct source *source, struct answers *answers)
+void source_ask(struct source *source, struct answers *answers, bool by_time)
 {
 	source->answers = answers;
+	source->by_time = by_time;
 }
 
 int source_use_direct(struct source *source, const char *input, char why[WORKER_WHY_SIZE])
@@ -687,7 +689,7 @@ static void fill_ring(struct source *source)
 			source->error = cannot_read(source->why, "", strerror(ENOMEM), -ENOMEM);
 			return;
 		}
-		tree_input_ask(source->tree, source->answers, source->keyed);
+		tree_input_ask(source->tree, source->answers, source->by_time, source->keyed);
 	}
 	if (source->tree) {
 		tree_input_use_workers(source->tree, source->workers);

@@ -64,10 +64,10 @@ int source_offer_attributes(
 int source_open_answers(struct source **source, int descriptor);
 
 /*
- * Asks the peer what it has of a tree's files. The answers, which a sink collects, belong to the
- * caller and must outlive the source. Call it before source_start().
+ * Asks the peer what it has of a tree's files; by_time: tree_input_ask(). The answers, which a sink
+ * collects, belong to the caller and must outlive the source. Call it before source_start().
  */
-void source_ask(struct source *source, struct answers *answers);
+void source_ask(struct source *source, struct answers *answers, bool by_time);
 
 /*
  * Reads the file at this path, which source_open() has just opened, past the page cache

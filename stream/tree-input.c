@@ -57,14 +57,15 @@ struct entry {
 	uint64_t length;                  /* of a file, with its holes */
 	const struct tree_answer *answer; /* what the peer has of it, or NULL */
 	const struct digester *keyed;     /* for that */
-	uint64_t asked;                   /* the size of the file when it was asked for */
+	struct asked_file asked;          /* how the file was when it was asked for */
 	uint64_t there;                   /* bytes that the peer has */
 	int stop_fd;                      /* ends long reads */
-	uint8_t *contents;                /* of a file that was read, or of a link; or NULL */
-	const struct keeping *keeping;    /* what is sent of its attributes, */
-	struct attributes *attributes;    /* and these, or NULL */
-	int lost;                         /* -errno: they could not be read; 0 */
-	int file;                         /* open, if its contents are not read yet; otherwise -1 */
+	int bad;           /* -errno: while it was sent, it could not be read to its end; 0 */
+	uint8_t *contents; /* of a file that was read, or of a link; or NULL */
+	const struct keeping *keeping; /* what is sent of its attributes, */
+	struct attributes *attributes; /* and these, or NULL */
+	int lost;                      /* -errno: they could not be read; 0 */
+	int file;                      /* open, if its contents are not read yet; otherwise -1 */
 
 	char texts[]; /* name, path */
 };
@@ -93,7 +94,8 @@ struct tree_input {
 	enum beginning beginning;
 	struct sums sums;
 	struct answers *answers;              /* the caller's, or NULL: the peer does not answer */
-	const struct digester *keyed;         /* the same */
+	bool by_time;                         /* size and time are compared before data */
+	const struct digester *keyed;         /* the caller's, or NULL */
 	int stop_fd;                          /* the caller's, of the last read */
 	bool flush, early;                    /* it is to end, or ended, before the next entry */
 	struct keeping keeping;               /* what is sent of attributes */
@@ -107,7 +109,7 @@ struct tree_input {
 	/* what is being sent */
 	struct attributes *attributes; /* before what is pending, or NULL */
 	size_t attributes_used;        /* bytes of them, and of their header before them */
-	uint8_t pending[TREE_HEADER_SIZE + TREE_NAME_MAX];
+	uint8_t pending[TREE_RUN_SIZE + TREE_HEADER_SIZE + TREE_NAME_MAX];
 	size_t pending_size, pending_used;
 	struct entry *entry; /* whose contents follow, or NULL */
 	uint64_t used;       /* bytes of the contents so far; of a sparse file, with its holes */
@@ -275,6 +277,7 @@ static void sum_entry(struct entry *entry)
 	if (entry->extended && holes_likely(&status))
 		entry->header.size = size_of_runs(entry, entry->header.size);
 	entry->length = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+	entry->asked.modified = status.st_mtim;
 	entry->storage = S_ISREG(status.st_mode) ? storage_of(&status) : 0;
 	identify(entry, &status);
 	sum_attributes(entry, &status);
@@ -294,25 +297,80 @@ static void describe(struct entry *entry, enum tree_kind kind, const struct stat
 
 static const char truncated[] = "file was truncated while being read";
 
-/* Reads all of an open file. */
+/* True if the time is that of the entry. */
+static bool has_time(const struct entry *entry, const struct timespec *time)
+{
+	return time->tv_sec == entry->header.seconds && time->tv_nsec == entry->header.nanoseconds;
+}
+
+/*
+ * Times of files advance in steps: by the kernel's tick, or by up to two seconds if the file system
+ * has none finer.
+ */
+#define STEP_MS        20
+#define COARSE_STEP_MS 2000
+
+/*
+ * Waits until a change would give the file another time. Otherwise, what is read might change, and
+ * look the same ever after.
+ */
+static void settle(const struct entry *entry)
+{
+	int64_t step = entry->header.nanoseconds ? STEP_MS : COARSE_STEP_MS, age;
+	struct pollfd stop = {.fd = entry->stop_fd, .events = POLLIN};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (entry->header.seconds > now.tv_sec || entry->header.seconds < now.tv_sec - 2)
+		return;
+	age = (now.tv_sec - entry->header.seconds) * 1000 +
+	      (now.tv_nsec - (int64_t)entry->header.nanoseconds) / 1000000;
+	if (age >= 0 && age < step)
+		poll(&stop, 1, (int)(step - age));
+}
+
+/* True if the open file is not what it was when it was opened. */
+static bool has_changed(const struct entry *entry)
+{
+	struct stat status;
+
+	return fstat(entry->file, &status) || (uint64_t)status.st_size != entry->header.size ||
+	       !has_time(entry, &status.st_mtim);
+}
+
+/* Reads all of an open file. Without memory, or if that fails, it is read when it is sent. */
 static void read_ahead(struct entry *entry)
 {
 	uint64_t size = entry->header.size, have = 0;
-	ssize_t got;
+	ssize_t got = 1;
 
 	entry->contents = malloc(size);
 	if (!entry->contents)
-		return; /* it is read when it is sent */
-	while (have < size) {
+		return;
+	settle(entry);
+	while (have < size && got > 0) {
 		got = read(entry->file, entry->contents + have, size - have);
 		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return fail(entry, -errno, NULL);
-		if (got == 0)
-			return fail(entry, -EIO, truncated);
-		have += (uint64_t)got;
+			got = 1;
+		else if (got > 0)
+			have += (uint64_t)got;
 	}
+	if (have == size && !has_changed(entry))
+		return;
+	free(entry->contents);
+	entry->contents = NULL;
+}
+
+/* True if the first bytes of the open file, as many as were answered, have this digest. */
+static bool has_digest(struct entry *entry, const struct digest *answered)
+{
+	struct digest digest;
+	int error = file_digest(
+		entry->keyed, entry->file, entry->answer->size, entry->stop_fd, &digest);
+
+	if (error == -ECANCELED)
+		fail(entry, error, NULL);
+	return !error && digest_equal(&digest, answered);
 }
 
 /*
@@ -324,16 +382,12 @@ static bool is_there(struct entry *entry)
 {
 	const struct tree_answer *answer = entry->answer;
 	uint64_t size = entry->header.size;
-	struct digest digest;
-	bool whole = answer && answer->size == entry->asked;
-	int error;
+	bool whole = answer && answer->size == entry->asked.size;
 
 	if (!answer || (whole ? answer->size != size : answer->size >= size))
 		return false;
-	error = file_digest(entry->keyed, entry->file, answer->size, entry->stop_fd, &digest);
-	if (error == -ECANCELED)
-		fail(entry, error, NULL);
-	if (error || !digest_equal(&digest, &answer->digest))
+	if (answer->by_time ? !has_time(entry, &entry->asked.modified)
+			    : !has_digest(entry, &answer->digest))
 		return false;
 	entry->there = answer->size;
 	entry->header.kind = whole ? TREE_KEPT : TREE_CONTINUED;
@@ -412,6 +466,7 @@ int tree_input_open(struct tree_input **result, const char *const paths[], unsig
 	}
 	input->walk = walk;
 	input->window = 1;
+	input->stop_fd = -1;
 	input->count = count;
 	tasks_init(&input->tasks, work);
 	for (unsigned int i = 0; i < count && !error; i++) {
@@ -471,9 +526,11 @@ void tree_input_end(struct tree_input *input)
 	tasks_end(&input->tasks);
 }
 
-void tree_input_ask(struct tree_input *input, struct answers *answers, const struct digester *keyed)
+void tree_input_ask(struct tree_input *input, struct answers *answers, bool by_time,
+	const struct digester *keyed)
 {
 	input->answers = answers;
+	input->by_time = by_time;
 	input->keyed = keyed;
 }
 
@@ -577,13 +634,13 @@ static struct entry *new_entry(const struct tree_input *input, const struct walk
 	entry->ahead = input->ahead;
 	entry->keeping = &input->keeping;
 	entry->file = -1;
+	entry->stop_fd = input->stop_fd;
 	entry->name = memcpy(entry->texts, name, name_size);
 	entry->path = memcpy(entry->texts + name_size, found->path, path_size);
 	entry->sent = found->is_root ? input->roots[input->next - 1].name : entry->name;
 	if (input->answers && input->beginning == STARTED && found->kind == WALK_FILE) {
 		entry->answer = answers_find(input->answers, entry->path, &entry->asked);
 		entry->keyed = input->keyed;
-		entry->stop_fd = input->stop_fd;
 	}
 	if (found->kind == WALK_FOLDER) {
 		describe(entry, TREE_FOLDER, &found->folder->status);
@@ -794,7 +851,10 @@ static bool make_ask(struct tree_input *input, struct entry *entry)
 	if (entry->length == 0 || entry->header.kind == TREE_HARD_LINK || size >= TREE_LINK_MAX)
 		return false;
 	contents = malloc(TREE_ASK_SIZE + size);
-	if (!contents || answers_ask(input->answers, entry->path, entry->length, entry->storage)) {
+	entry->asked.size = entry->length;
+	entry->asked.storage = entry->storage;
+	entry->asked.by_time = input->by_time;
+	if (!contents || answers_ask(input->answers, entry->path, &entry->asked)) {
 		free(contents);
 		return false;
 	}
@@ -804,7 +864,10 @@ static bool make_ask(struct tree_input *input, struct entry *entry)
 	free(entry->attributes);
 	entry->attributes = NULL;
 	entry->header = (struct tree_entry){.kind = TREE_ASK,
-		.mode = entry->linked ? TREE_ASK_LINKED : 0,
+		.mode = (entry->linked ? TREE_ASK_LINKED : 0) |
+			(input->by_time ? TREE_ASK_BY_TIME : 0),
+		.seconds = entry->asked.modified.tv_sec,
+		.nanoseconds = (uint32_t)entry->asked.modified.tv_nsec,
 		.size = TREE_ASK_SIZE + size};
 	return true;
 }
@@ -878,14 +941,20 @@ static int begin(struct tree_input *input, int stop_fd, char *why)
 	return 1;
 }
 
+/* Bytes of a file that are sent, with its holes. */
+static uint64_t sent_size(const struct entry *entry)
+{
+	return is_file(entry) ? entry->header.size - entry->there : 0;
+}
+
 /* Counts a file or link that is about to be sent. */
 static void count_entry(struct tree_input *input, const struct entry *entry)
 {
 	if (entry->header.kind == TREE_KEPT)
 		tree_progress_keep(input->progress, entry->path, input->produced);
 	else if (entry->kind == WALK_FILE || entry->kind == WALK_LINK)
-		tree_progress_count(input->progress, entry->path,
-			is_file(entry) ? entry->header.size - entry->there : 0, input->produced);
+		tree_progress_count(
+			input->progress, entry->path, sent_size(entry), input->produced);
 }
 
 /* Prepares the next entry. Returns 1, 0 after the last one, or -errno. */
@@ -912,13 +981,59 @@ static int next_entry(struct tree_input *input, int stop_fd, char *why)
 	return is_stopped(stop_fd) ? -ECANCELED : 1;
 }
 
-/* Frees the entry if all of its contents are sent. */
+/* Why a file cannot be read to its end. */
+static const char *reason_of(int error)
+{
+	return error == -ENODATA ? truncated : strerror(-error);
+}
+
+/* Withdraws the file that was sent, which is no state that it ever had. */
+static void withdraw(struct tree_input *input, const struct entry *entry)
+{
+	const struct tree_entry header = {.kind = TREE_WITHDRAWN};
+	char line[WORKER_WHY_SIZE];
+
+	tree_walk_refuse(line, entry->path, entry->bad ? reason_of(entry->bad) : changed, 0);
+	omit(input, input->unreadable, line);
+	hard_links_withdraw(&input->links, entry->device, entry->number);
+	tree_progress_withdraw(input->progress, sent_size(entry));
+	if (input->pending_used == input->pending_size)
+		input->pending_used = input->pending_size = 0;
+	tree_encode(&header, input->pending + input->pending_size);
+	input->pending_size += TREE_HEADER_SIZE;
+}
+
+/*
+ * Frees the entry if all of its contents are sent. A file that was not read as a whole may be
+ * withdrawn.
+ */
 static void end_contents(struct tree_input *input)
 {
-	if (input->used < input->entry->header.size)
+	struct entry *entry = input->entry;
+
+	if (input->used < entry->header.size)
 		return;
-	free_entry(input->entry);
+	if (is_file(entry) && entry->file >= 0 && entry->extended &&
+		(entry->bad || has_changed(entry)))
+		withdraw(input, entry);
+	free_entry(entry);
 	input->entry = NULL;
+}
+
+/*
+ * If the rest of a file cannot be read, zeros are sent instead, and then it is withdrawn: all
+ * others are sent. Returns 0 if that can be done; otherwise -errno, with the reason in `why`.
+ */
+static int give_up(struct tree_input *input, int error, char *why)
+{
+	struct entry *entry = input->entry;
+
+	if (entry->extended && (error == -ENODATA || tree_walk_may_go_on(error))) {
+		entry->bad = error;
+		return 0;
+	}
+	return tree_walk_refuse(
+		why, entry->path, reason_of(error), error == -ENODATA ? -EIO : error);
 }
 
 /* How many zeros of a hole where a file continues are sent as data, at most. */
@@ -931,12 +1046,16 @@ static int start_run(struct tree_input *input, char *why)
 	bool continues = input->used == 0 && entry->there > 0;
 	uint64_t from = continues ? entry->there : input->used;
 	struct tree_run run;
-	int error = holes_find(entry->file, from, entry->header.size, &run);
+	int error, given_up;
 
+	if (input->used == 0)
+		settle(entry);
+	error = holes_find(entry->file, from, entry->header.size, &run);
+	given_up = error ? give_up(input, error, why) : 0;
+	if (given_up)
+		return given_up;
 	if (error)
-		return tree_walk_refuse(why, entry->path,
-			error == -ENODATA ? truncated : strerror(-error),
-			error == -ENODATA ? -EIO : error);
+		run = (struct tree_run){.hole = entry->header.size - from};
 	/* What precedes the first data is exactly what the peer has. */
 	if (continues && run.hole > 0)
 		run.data = run.hole < CONTINUED_ZEROS ? run.hole : CONTINUED_ZEROS;
@@ -951,6 +1070,25 @@ static int start_run(struct tree_input *input, char *why)
 	return 0;
 }
 
+/* Reads the next bytes of the entry's file. Returns their number or -errno. */
+static ssize_t read_file(struct tree_input *input, void *buffer, size_t size, char *why)
+{
+	struct entry *entry = input->entry;
+	ssize_t got;
+	int error;
+
+	if (input->used == 0)
+		settle(entry);
+	got = pread(entry->file, buffer, size, (off_t)input->used);
+	if (got > 0 || (got < 0 && errno == EINTR))
+		return got < 0 ? -EINTR : got;
+	error = give_up(input, got < 0 ? -errno : -ENODATA, why);
+	if (error)
+		return error;
+	memset(buffer, 0, size);
+	return (ssize_t)size;
+}
+
 /* Sends the next bytes of an entry's contents, and frees it after the last one. */
 static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size, char *why)
 {
@@ -963,15 +1101,10 @@ static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size
 		return start_run(input, why);
 	if (entry->contents)
 		memcpy(buffer, entry->contents + input->used, (size_t)got);
-	else if (sparse)
-		got = pread(entry->file, buffer, (size_t)got, (off_t)input->used);
 	else if (left > 0)
-		got = read(entry->file, buffer, (size_t)got);
+		got = read_file(input, buffer, (size_t)got, why);
 	if (got < 0)
-		return errno == EINTR ? 0
-				      : tree_walk_refuse(why, entry->path, strerror(errno), -errno);
-	if (got == 0 && left > 0)
-		return tree_walk_refuse(why, entry->path, truncated, -EIO);
+		return got == -EINTR ? 0 : got;
 	input->used += (uint64_t)got;
 	input->run_left -= sparse ? (uint64_t)got : 0;
 	end_contents(input);

@@ -51,12 +51,13 @@ void tree_input_help(struct tree_input *input);
 void tree_input_end(struct tree_input *input);
 
 /*
- * Asks the peer what it has of each file, and sends only the rest. The answers, and the stream's
- * digester without data, belong to the caller and must outlive the tree input. Call it before
+ * Asks the peer what it has of each file, and sends only the rest; by_time: of files that are in
+ * their places, size and time are compared before data. The answers, and the stream's digester
+ * without data, belong to the caller and must outlive the tree input. Call it before
  * tree_input_read().
  */
-void tree_input_ask(
-	struct tree_input *input, struct answers *answers, const struct digester *keyed);
+void tree_input_ask(struct tree_input *input, struct answers *answers, bool by_time,
+	const struct digester *keyed);
 
 /*
  * True if the last tree_input_read() ended early, because the next one may take long, or waits for
@@ -111,7 +112,9 @@ int tree_input_list(struct tree_input *input,
 const char *tree_input_name(const struct tree_input *input);
 
 /*
- * Reads the next bytes of the stream; the first call walks all inputs to sum up files, bytes and
+ * Reads the next bytes of the stream. A file whose size or time are not the same at the end as at
+ * the beginning, or that cannot be read to its end, is listed as unreadable and withdrawn, if the
+ * peer understands that. The first call walks all inputs to sum up files, bytes and
  * the storage that they need, unless stop_fd becomes readable. Returns the number of bytes, 0 at
  * the end, or -errno: -ECANCELED...
  */

@@ -146,6 +146,7 @@ struct tree_output {
 	off_t position;                /* bytes of it so far, with holes */
 	uint64_t data_end;             /* where its data ends, or that of the run */
 	off_t continued;               /* bytes of it that were there; 0: it is new */
+	uint64_t arrived;              /* bytes of it that were not, when it is complete */
 
 	struct tasks tasks;
 	unsigned int window; /* most tasks at a time; 1: there are none */
@@ -156,6 +157,7 @@ struct tree_output {
 	bool asked;                     /* no further question follows */
 	bool started;                   /* the first entry has arrived */
 	bool stored;                    /* a file, or a part of one */
+	bool withdrawable;              /* the entry before was a file with its data */
 	bool committed;                 /* nothing is left to be resumed */
 	unsigned long count;            /* entries that are in no folder of the stream */
 	struct tree_progress *progress; /* the caller's, or NULL */
@@ -381,6 +383,7 @@ int tree_output_open(struct tree_output **result, int directory, const char *nam
 	output->present = (struct present){
 		.staging = &output->staging,
 		.target = options->update ? directory : -1,
+		.by_time = !options->checksum,
 		.keyed = options->keyed,
 		.writer = options->answers,
 	};
@@ -949,6 +952,21 @@ static uint64_t new_bytes(const struct tree_output *output)
 	return there < output->entry.size ? output->entry.size - there : 0;
 }
 
+/* Removes the file before, which the sender could not read as a whole. */
+static int take_withdrawal(struct tree_output *output, char *why)
+{
+	/* It may be a task. */
+	int error = take_results(output, 0, why);
+
+	if (error)
+		return error;
+	if (!output->withdrawable)
+		return refuse_stream("it withdraws what is no file", why);
+	output->withdrawable = false;
+	tree_progress_withdraw(output->progress, output->arrived);
+	return unlinkat(folder_of(output), output->name, 0) ? refuse_entry(output, -errno, why) : 0;
+}
+
 /* Begins a file: its data follows, if there is any. */
 static int take_file(struct tree_output *output, char *why)
 {
@@ -964,7 +982,9 @@ static int take_file(struct tree_output *output, char *why)
 		if (error)
 			return error;
 	}
-	tree_progress_count(output->progress, output->path, new_bytes(output), 0);
+	output->withdrawable = true;
+	output->arrived = new_bytes(output);
+	tree_progress_count(output->progress, output->path, output->arrived, 0);
 	if (output->entry.size > 0) {
 		output->part = sparse ? PART_RUN : PART_DATA;
 		return 0;
@@ -1046,21 +1066,26 @@ static int take_name(struct tree_output *output, char *why)
 		     : 0;
 }
 
-/* Answers a question, which is complete: the file's size and path. */
+/* Answers a question, which is complete: the file's time, size and path. */
 static int take_ask(struct tree_output *output, char *why)
 {
-	const char *path = output->target + TREE_ASK_SIZE;
-	size_t size = (size_t)output->entry.size - TREE_ASK_SIZE;
+	const struct tree_entry *entry = &output->entry;
+	const struct question question = {
+		.path = output->target + TREE_ASK_SIZE,
+		.size = le_get64((const uint8_t *)output->target),
+		.linked = entry->mode & TREE_ASK_LINKED,
+		.by_time = entry->mode & TREE_ASK_BY_TIME,
+		.modified = {.tv_sec = entry->seconds, .tv_nsec = entry->nanoseconds},
+	};
 	int error;
 
-	output->target[output->entry.size] = '\0';
-	if (strlen(path) != size)
+	output->target[entry->size] = '\0';
+	if (strlen(question.path) != entry->size - TREE_ASK_SIZE)
 		return refuse_stream("a path contains a zero byte", why);
-	error = present_answer(&output->present, path, le_get64((const uint8_t *)output->target),
-		output->entry.mode & TREE_ASK_LINKED);
+	error = present_answer(&output->present, &question);
 	if (error == -EPROTO)
 		return refuse_stream("it asks for a path that no entry can have", why);
-	return error ? refuse_path(path, error, "", why) : 0;
+	return error ? refuse_path(question.path, error, "", why) : 0;
 }
 
 /* All questions are answered: nothing else follows. */
@@ -1147,6 +1172,8 @@ static int begin_entry(struct tree_output *output, char *why)
 		return end_asks(output);
 	case TREE_KEPT:
 		return take_kept(output, why);
+	case TREE_WITHDRAWN:
+		return take_withdrawal(output, why);
 	case TREE_ATTRIBUTES:
 		return start_attributes(output, why);
 	case TREE_LINK:
@@ -1171,6 +1198,8 @@ static int take_header(struct tree_output *output, char *why)
 {
 	if (tree_decode(&output->entry, output->header))
 		return refuse_stream("an entry is invalid", why);
+	if (output->entry.kind != TREE_WITHDRAWN)
+		output->withdrawable = false;
 	if (is_question(output->entry.kind)) {
 		if (!answers(output) || output->asked)
 			return refuse_stream("it asks unexpectedly", why);

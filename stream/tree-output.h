@@ -28,8 +28,9 @@
 struct tree_output;
 
 struct tree_output_options {
-	bool force;  /* replace existing files */
-	bool update; /* merge into existing folders, and replace existing files */
+	bool force;    /* replace existing files */
+	bool update;   /* merge into existing folders, and replace existing files */
+	bool checksum; /* compare the data of existing files, even if size and time are equal */
 	/*
 	 * If the sender asks for what is here: the stream's digester, without data, and where the
 	 * answers go, which the tree output closes. It then resumes what interrupted transfers have

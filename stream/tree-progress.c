@@ -68,6 +68,24 @@ void tree_progress_keep(struct tree_progress *progress, const char *path, uint64
 	tree_progress_count(progress, path, 0, at);
 }
 
+void tree_progress_withdraw(struct tree_progress *progress, uint64_t size)
+{
+	struct tree_mark *last;
+
+	if (!progress)
+		return;
+	pthread_mutex_lock(&progress->lock);
+	last = progress->count > 0 ? &progress->marks[progress->count - 1] : NULL;
+	if (last) {
+		last->file--;
+		last->bytes -= size;
+	} else {
+		progress->state.file--;
+		progress->state.bytes -= size;
+	}
+	pthread_mutex_unlock(&progress->lock);
+}
+
 /* Moves on to the last file that begins before this byte. */
 static void move_on(struct tree_progress *progress, uint64_t moved)
 {

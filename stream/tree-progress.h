@@ -55,6 +55,9 @@ void tree_progress_count(
 /* Counts a file that the receiver has as it is. */
 void tree_progress_keep(struct tree_progress *progress, const char *path, uint64_t at);
 
+/* The last file that was counted, with this size, is not stored after all. */
+void tree_progress_withdraw(struct tree_progress *progress, uint64_t size);
+
 /*
  * Returns the state once this many bytes of the stream have moved; UINT64_MAX: with all begun.
  * If more files than TREE_MARKS are read ahead, not each is remembered, so a slightly earlier one

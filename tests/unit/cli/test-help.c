@@ -29,6 +29,7 @@ static const struct listed {
 	{"SX", "      --discard "},
 	{"SXP", "      --exclude PATTERN "},
 	{"SXP", "      --update "},
+	{"SXP", "      --checksum "},
 	{"SXP", "      --workers N "},
 	{"XP", "  -n, --dry-run "},
 	{"SX", "  -f, --force "},

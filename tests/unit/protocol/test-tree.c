@@ -20,6 +20,7 @@ static const struct tree_entry entries[] = {
 	{.kind = TREE_HARD_LINK, .size = TREE_LINK_MAX, .name_size = 255},
 	{.kind = TREE_SPARSE, .mode = 0640, .size = INT64_MAX, .name_size = 1},
 	{.kind = TREE_ATTRIBUTES, .size = ATTRIBUTES_MAX},
+	{.kind = TREE_WITHDRAWN},
 };
 
 static void an_entry_survives_encoding(void **state)
@@ -107,7 +108,9 @@ static void invalid_entries_are_refused(void **state)
 		{.kind = TREE_ATTRIBUTES},
 		{.kind = TREE_ATTRIBUTES, .size = ATTRIBUTES_MAX + 1},
 		{.kind = TREE_ATTRIBUTES, .size = 1, .name_size = 1},
-		{.kind = TREE_ATTRIBUTES + 1},
+		{.kind = TREE_WITHDRAWN, .size = 1},
+		{.kind = TREE_WITHDRAWN, .name_size = 1},
+		{.kind = TREE_WITHDRAWN + 1},
 	};
 	uint8_t header[TREE_HEADER_SIZE];
 	struct tree_entry got;

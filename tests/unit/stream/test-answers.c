@@ -24,6 +24,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static int ask(const char *path, uint64_t size, uint64_t storage)
+{
+	const struct asked_file file = {.size = size, .storage = storage};
+
+	return answers_ask(answers, path, &file);
+}
+
 /* Takes an answer whose digest consists of this byte. */
 static int take(uint64_t number, uint64_t size, uint8_t byte)
 {
@@ -38,14 +45,15 @@ static int take(uint64_t number, uint64_t size, uint8_t byte)
 static void answers_are_found_by_path(void **state)
 {
 	const struct tree_answer *found;
-	uint64_t bytes, storage, asked;
+	struct asked_file asked;
+	uint64_t bytes, storage;
 	char path[32];
 
 	(void)state;
 	assert_null(answers_find(answers, "a/0", &asked));
 	for (uint64_t i = 0; i < 1000; i++) {
 		snprintf(path, sizeof(path), "a/%d", (int)i);
-		assert_int_equal(answers_ask(answers, path, 100 + i, 4096), 0);
+		assert_int_equal(ask(path, 100 + i, 4096), 0);
 	}
 	for (uint64_t i = 0; i < 1000; i += 3)
 		assert_int_equal(take(i, i % 2 ? 100 + i : 1, (uint8_t)i), 0);
@@ -58,7 +66,7 @@ static void answers_are_found_by_path(void **state)
 		if (!found)
 			continue;
 		assert_int_equal(found->number, i);
-		assert_int_equal(asked, 100 + i);
+		assert_int_equal(asked.size, 100 + i);
 		assert_int_equal(found->size, i % 2 ? 100 + i : 1);
 		assert_int_equal(found->digest.bytes[7], (uint8_t)i);
 	}
@@ -73,10 +81,10 @@ static void answers_may_be_cut(void **state)
 {
 	const struct tree_answer answer = {.number = 0, .size = 5};
 	uint8_t bytes[TREE_ANSWER_SIZE];
-	uint64_t asked;
+	struct asked_file asked;
 
 	(void)state;
-	assert_int_equal(answers_ask(answers, "a", 5, 0), 0);
+	assert_int_equal(ask("a", 5, 0), 0);
 	tree_answer_encode(&answer, bytes);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		assert_int_equal(answers_take(answers, bytes + i, 1), 0);
@@ -88,8 +96,8 @@ static void wrong_answers_are_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(take(0, 1, 0), -EPROTO); /* nobody asked */
-	assert_int_equal(answers_ask(answers, "a", 5, 0), 0);
-	assert_int_equal(answers_ask(answers, "b", 5, 0), 0);
+	assert_int_equal(ask("a", 5, 0), 0);
+	assert_int_equal(ask("b", 5, 0), 0);
 	assert_int_equal(take(2, 1, 0), -EPROTO);
 	assert_int_equal(take(0, 0, 0), -EPROTO);
 	assert_int_equal(take(0, 6, 0), -EPROTO);
@@ -99,6 +107,51 @@ static void wrong_answers_are_refused(void **state)
 	assert_int_equal(take(0, 5, 0), -EPROTO); /* too late */
 }
 
+/* An answer by time is for the whole file, if the sender wants such answers. */
+static void answers_may_be_by_time(void **state)
+{
+	const struct asked_file file = {.size = 5, .by_time = true, .modified = {7, 8}};
+	struct tree_answer answer = {.number = 0, .size = 5, .by_time = true};
+	const struct tree_answer *found;
+	uint8_t bytes[TREE_ANSWER_SIZE];
+	struct asked_file asked;
+
+	(void)state;
+	assert_int_equal(ask("a", 5, 0), 0);
+	assert_int_equal(answers_ask(answers, "b", &file), 0);
+	tree_answer_encode(&answer, bytes);
+	assert_int_equal(answers_take(answers, bytes, sizeof(bytes)), -EPROTO); /* not wanted */
+	answer = (struct tree_answer){.number = 1, .size = 4, .by_time = true};
+	tree_answer_encode(&answer, bytes);
+	assert_int_equal(answers_take(answers, bytes, sizeof(bytes)), -EPROTO); /* not all */
+	answer.size = 5;
+	tree_answer_encode(&answer, bytes);
+	assert_int_equal(answers_take(answers, bytes, sizeof(bytes)), 0);
+	answers_end(answers);
+	assert_null(answers_find(answers, "a", &asked));
+	found = answers_find(answers, "b", &asked);
+	assert_non_null(found);
+	assert_true(found->by_time);
+	assert_int_equal(found->number, 1);
+	assert_int_equal(asked.modified.tv_sec, 7);
+	assert_int_equal(asked.modified.tv_nsec, 8);
+}
+
+/* As two of which the hashes are equal. */
+static void ambiguous_answers_are_not_used(void **state)
+{
+	struct asked_file asked;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(ask(i < 2 ? "a" : "b", 5, 0), 0);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(take(i, 5, 0), 0);
+	answers_end(answers);
+	assert_null(answers_find(answers, "a", &asked));
+	assert_non_null(answers_find(answers, "b", &asked));
+}
+
 static void memory_is_limited(void **state)
 {
 	struct memory_budget budget;
@@ -106,7 +159,7 @@ static void memory_is_limited(void **state)
 
 	(void)state;
 	memory_budget_start(100000);
-	while (asked < 100000 && answers_ask(answers, "a", 5, 0) == 0)
+	while (asked < 100000 && ask("a", 5, 0) == 0)
 		asked++;
 	assert_in_range(asked, 1000, 4200);
 	memory_budget_read(&budget);
@@ -143,6 +196,8 @@ int main(void)
 		TEST(answers_may_be_cut),
 		TEST(wrong_answers_are_refused),
 		TEST(a_wait_can_be_stopped),
+		TEST(answers_may_be_by_time),
+		TEST(ambiguous_answers_are_not_used),
 		TEST(memory_is_limited),
 	};
 

@@ -57,6 +57,13 @@ static int tear_down(void **state)
 	return output_file_fixture_tear_down(state);
 }
 
+static int answer_to(const char *path, uint64_t size, bool linked)
+{
+	const struct question question = {.path = path, .size = size, .linked = linked};
+
+	return present_answer(&here.present, &question);
+}
+
 /* Asks, and checks that the answer is this many bytes of this text, or that there is none. */
 static void ask_for(const char *path, uint64_t size, bool linked, uint64_t have, const char *text)
 {
@@ -65,7 +72,7 @@ static void ask_for(const char *path, uint64_t size, bool linked, uint64_t have,
 	struct tree_answer answer;
 	struct digest digest;
 
-	assert_int_equal(present_answer(&here.present, path, size, linked), 0);
+	assert_int_equal(answer_to(path, size, linked), 0);
 	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), have ? TREE_ANSWER_SIZE : -1);
 	if (have == 0)
 		return;
@@ -114,10 +121,44 @@ static void the_directory_is_used_for_an_update(void **state)
 	ask("tree/a/whole", 5, 5, "12345");
 	ask("tree/fifo", 3, 0, "");
 	ask("tree/link", 3, 0, "");
-	assert_int_equal(present_answer(&here.present, "tree/a/d", 3, false), -EISDIR);
-	assert_int_equal(present_answer(&here.present, "tree/theirs/x", 3, false), -ENOTDIR);
-	assert_int_equal(present_answer(&here.present, "tree/link/x", 3, false), -ENOTDIR);
-	assert_int_equal(present_answer(&here.present, "tree/../x", 3, false), -EPROTO);
+	assert_int_equal(answer_to("tree/a/d", 3, false), -EISDIR);
+	assert_int_equal(answer_to("tree/theirs/x", 3, false), -ENOTDIR);
+	assert_int_equal(answer_to("tree/link/x", 3, false), -ENOTDIR);
+	assert_int_equal(answer_to("tree/../x", 3, false), -EPROTO);
+}
+
+/* Asks by time, and checks whether the answer is so. */
+static void ask_by_time(const char *path, time_t seconds, bool expected)
+{
+	const struct question question = {
+		.path = path, .size = 5, .by_time = true, .modified = {.tv_sec = seconds}};
+	uint8_t bytes[TREE_ANSWER_SIZE];
+	struct tree_answer answer;
+
+	assert_int_equal(present_answer(&here.present, &question), 0);
+	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), TREE_ANSWER_SIZE);
+	tree_answer_decode(&answer, bytes);
+	assert_int_equal(answer.number, here.present.number - 1);
+	assert_int_equal(answer.size, 5);
+	assert_true(answer.by_time == expected);
+}
+
+/* Not for what an interrupted attempt has, or if the data is to be compared. */
+static void size_and_time_may_suffice(void **state)
+{
+	(void)state;
+	here.present.target = here.directory;
+	here.present.by_time = true;
+	assert_int_equal(system("mkdir -p tree/a; printf abcde >tree/theirs; printf abcde "
+				">tree/again; printf 12345 >tree/a/whole;"
+				"touch -d @1000 tree/theirs tree/again tree/a/whole"),
+		0);
+	ask_by_time("tree/theirs", 1000, true);
+	ask_by_time("tree/a/whole", 1000, false);
+	ask_by_time("tree/again", 1001, false);
+	here.present.by_time = false;
+	present_end(&here.present);
+	ask_by_time("tree/theirs", 1000, false);
 }
 
 static void nobody_listens_any_more(void **state)
@@ -125,7 +166,7 @@ static void nobody_listens_any_more(void **state)
 	(void)state;
 	close(here.ends[0]);
 	here.ends[0] = -1;
-	assert_int_equal(present_answer(&here.present, "tree/a/whole", 5, false), -EPIPE);
+	assert_int_equal(answer_to("tree/a/whole", 5, false), -EPIPE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -135,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_earlier_attempt_is_used),
 		TEST(the_directory_is_used_for_an_update),
+		TEST(size_and_time_may_suffice),
 		TEST(nobody_listens_any_more),
 	};
 

@@ -43,6 +43,7 @@ struct direction {
 /* A transfer, and how it ends. */
 static struct {
 	bool update, keyed;
+	bool by_time; /* at the sender; the receiver always answers so if it may */
 	unsigned int workers;
 	uint64_t until;     /* it is interrupted when this much has moved; 0: never */
 	const char *during; /* a command between the answers and the data, or NULL */
@@ -153,7 +154,7 @@ static void run(void)
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 	assert_int_equal(source_open_tree(&transfer.data.source, paths, 1, source_why), 0);
 	source_extend_tree(transfer.data.source);
-	source_ask(transfer.data.source, answers);
+	source_ask(transfer.data.source, answers, transfer.by_time);
 	assert_int_equal(sink_open(&transfer.data.sink, &options, STREAM_SIZE_UNKNOWN), 0);
 	sink_answer(transfer.data.sink, ends[1]);
 	assert_int_equal(source_open_answers(&transfer.back.source, ends[0]), 0);
@@ -282,9 +283,10 @@ static void an_update_sends_what_differs(void **state)
 {
 	(void)state;
 	transfer.update = true;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 8; i++) {
 		transfer.keyed = i % 2;
-		transfer.workers = i < 2 ? 1 : 4;
+		transfer.workers = i % 4 < 2 ? 1 : 4;
+		transfer.by_time = i / 4;
 		make_input();
 		run_with(0);
 		run_with(13); /* without the empty one and those that are links */
@@ -300,8 +302,43 @@ static void an_update_sends_what_differs(void **state)
 		sh("test -e out/in/new/z -a -e out/in/a/f5 -a \"$(cat out/in/mine)\" = mine");
 		sh("chmod 755 in/closed out/in/closed");
 	}
-	transfer.update = transfer.keyed = false;
+	transfer.update = transfer.keyed = transfer.by_time = false;
 	transfer.workers = 1;
+}
+
+/* Without reading the files; but never what an interrupted transfer has left. */
+static void size_and_time_may_suffice(void **state)
+{
+	(void)state;
+	transfer.update = transfer.by_time = true;
+	make_input();
+	interrupt(600000);
+	sh("sync; f=$(find out -name f3); test -n \"$f\"; touch -r $f t; "
+	   "printf %05000d 7 >$f; touch -r t $f");
+	run_verified();
+	sh("printf %05000d 7 >out/in/a/f3; touch -r t out/in/a/f3");
+	run();
+	assert_int_equal(transfer.state, SINK_VERIFIED);
+	assert_int_equal(transfer.there, 13);
+	sh("! cmp -s in/a/f3 out/in/a/f3");
+	transfer.by_time = false;
+	run_with(12);
+	transfer.update = false;
+	sh("chmod 755 in/closed out/in/closed");
+}
+
+/* Between the questions and the data. */
+static void a_file_that_gets_another_time_is_sent(void **state)
+{
+	(void)state;
+	transfer.update = transfer.by_time = true;
+	make_input();
+	run_with(0);
+	transfer.during = "printf %05000d 8 >in/a/f1; touch in/a/f2";
+	run_with(11);
+	transfer.during = NULL;
+	transfer.update = transfer.by_time = false;
+	sh("chmod 755 in/closed out/in/closed");
 }
 
 /* A file is not replaced by a directory, nor the other way around. */
@@ -567,6 +604,8 @@ int main(void)
 		OUTPUT_FILE_TEST(many_attempts_resume),
 		OUTPUT_FILE_TEST(the_sender_changes_meanwhile),
 		OUTPUT_FILE_TEST(an_update_sends_what_differs),
+		OUTPUT_FILE_TEST(size_and_time_may_suffice),
+		OUTPUT_FILE_TEST(a_file_that_gets_another_time_is_sent),
 		OUTPUT_FILE_TEST(another_kind_is_refused),
 		OUTPUT_FILE_TEST(an_existing_directory_is_refused_without_update),
 		OUTPUT_FILE_TEST(a_file_with_holes_continues),

@@ -370,30 +370,73 @@ static void holes_are_not_sent(void **state)
 	tree_input_close(input);
 }
 
-/* A hole to the end is no proof that the file still has it. */
-static void a_sparse_file_may_not_shrink(void **state)
+/*
+ * Sends the file "d/f", which changes after its header, and has another name. Checks that it is named
+ * with this reason, and not stored; under its other name, it is what it became.
+ */
+static void change_while_sent(const char *change, const char *reason)
 {
-	static const char *const paths[] = {"f"};
-	static const off_t at[] = {100000};
+	static const char *const paths[] = {"d"};
+	struct tree_progress sent = TREE_PROGRESS_INITIAL;
+	struct omitted unreadable;
+	struct tree_input *input;
+	ssize_t got = 1;
+
+	omitted_start(&unreadable);
+	set_time("d/f", 1234567890);
+	assert_int_equal(link("d/f", "d/g"), 0);
+	put("d/h", "after it");
+	assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
+	tree_input_extend(input);
+	tree_input_count_in(input, &sent);
+	tree_input_list_omitted(input, NULL, &unreadable);
+	stream.size = 0;
+	read_up_to(input, 3 * TREE_HEADER_SIZE + 2);
+	assert_int_equal(system(change), 0);
+	while (got > 0) {
+		got = tree_input_read(input, stream.bytes + stream.size,
+			sizeof(stream.bytes) - stream.size, -1, input_why);
+		stream.size += got > 0 ? (size_t)got : 0;
+	}
+	assert_int_equal(got, 0);
+	tree_input_close(input);
+	assert_int_equal(omitted_count(&unreadable), 1);
+	assert_string_equal(omitted_line(&unreadable, 0), reason);
+	omitted_end(&unreadable);
+	assert_int_equal(tree_progress_state(&sent, UINT64_MAX).file, 2);
+	assert_int_equal(store(stream.bytes, stream.size, 4096, false), 0);
+	assert_contents("in/d/h", "after it");
+	assert_int_equal(access("in/d/f", F_OK), -1);
+	assert_int_equal(system("cmp d/g in/d/g"), 0);
+	assert_int_equal(system("rm -r d in && mkdir in"), 0);
+}
+
+/* A mixture of what a file was and what it became is not stored. */
+static void a_file_that_changes_is_withdrawn(void **state)
+{
+	static const char changed[] = "cannot read d/f: it changed while being read";
+	static const char shrank[] = "cannot read d/f: file was truncated while being read";
+	static const struct {
+		const char *change, *reason;
+	} cases[] = {
+		{"printf x | dd of=d/f bs=1 seek=70000 conv=notrunc status=none", changed},
+		{"echo more >>d/f", changed},
+		{"touch d/f", changed},
+		{"truncate -s 60000 d/f", shrank},
+		{"truncate -s 0 d/f", shrank},
+	};
 
 	(void)state;
-	for (unsigned int i = 0; i < 2; i++) {
-		struct tree_input *input;
-		ssize_t got = 1;
+	assert_int_equal(mkdir("in", 0755), 0);
+	for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+		const off_t at[] = {50000};
 
-		make_sparse("f", 10000000, at, COUNT(at));
-		assert_int_equal(tree_input_open(&input, paths, 1, input_why), 0);
-		tree_input_extend(input);
-		stream.size = 0;
-		read_up_to(input, 2 * TREE_HEADER_SIZE + 1);
-		assert_int_equal(truncate("f", i ? 9000000 : 0), 0);
-		while (got > 0)
-			got = tree_input_read(input, stream.bytes, 4096, -1, input_why);
-		assert_int_equal(got, -EIO);
-		assert_string_equal(
-			input_why, "cannot read f: file was truncated while being read");
-		tree_input_close(input);
-		assert_int_equal(unlink("f"), 0);
+		assert_int_equal(mkdir("d", 0755), 0);
+		if (i % 2)
+			make_sparse("d/f", 100000, at, COUNT(at));
+		else
+			assert_int_equal(system("head -c 100000 /dev/urandom >d/f"), 0);
+		change_while_sent(cases[i / 2].change, cases[i / 2].reason);
 	}
 }
 
@@ -1058,7 +1101,7 @@ int main(void)
 		OUTPUT_FILE_TEST(inputs_that_cannot_be_sent_are_named),
 		OUTPUT_FILE_TEST(special_files_are_skipped),
 		OUTPUT_FILE_TEST(holes_are_not_sent),
-		OUTPUT_FILE_TEST(a_sparse_file_may_not_shrink),
+		OUTPUT_FILE_TEST(a_file_that_changes_is_withdrawn),
 		OUTPUT_FILE_TEST(hard_links_stay_links),
 		OUTPUT_FILE_TEST(hard_links_are_to_files_of_the_stream),
 		OUTPUT_FILE_TEST(entries_that_vanish_are_left_out),

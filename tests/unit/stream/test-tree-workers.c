@@ -65,6 +65,7 @@ static struct {
 	bool hangs;          /* helpers with files behind the first that fails, until `released`: */
 	atomic_uint hanging; /* so many */
 	sem_t released;
+	bool extends; /* the receiver understands all kinds of entries */
 	atomic_uint calls;
 	atomic_uint reading, writing[FILES]; /* threads that read any file, or write this one */
 	atomic_bool read_together, wrote_together; /* there were two */
@@ -113,7 +114,22 @@ static bool fails(enum fault fault, int file)
 /* True if this fault leaves files out, so that all others arrive. */
 static bool omits(enum fault fault)
 {
+	if (fault == READ_FAILS || fault == SHRINKS || fault == GROWS)
+		return run.extends;
 	return fault == OPEN_FAILS || fault == DISAPPEARS;
+}
+
+/* True if this fault concerns this file, and leaves it out. */
+static bool is_omitted(int file)
+{
+	bool opened = run.fault == OPEN_FAILS || run.fault == DISAPPEARS;
+
+	return omits(run.fault) && fails(run.fault, file) && (opened || size_of(file) > 0);
+}
+
+static int source_error_of(enum fault fault)
+{
+	return omits(fault) ? 0 : source_errors[fault];
 }
 
 /* A call that concerns a file takes up to 150 us. */
@@ -164,12 +180,12 @@ static int failed(int error)
 }
 
 /* Changes a file before it is read for the first time. */
-static void change(int file, int descriptor)
+static void change(int file, off_t offset)
 {
 	char path[64];
 
 	path_of(path, file);
-	if (lseek(descriptor, 0, SEEK_CUR) > 0)
+	if (offset > 0)
 		return;
 	if (fails(SHRINKS, file) && size_of(file) > 0)
 		assert_int_equal(truncate(path, (off_t)size_of(file) - 1), 0);
@@ -204,20 +220,33 @@ int openat64(int place, const char *name, int flags, ...)
 	return opened;
 }
 
-ssize_t read(int descriptor, void *bytes, size_t size)
+/* Before a file is read. Returns 0, or -1 if that fails. */
+static int before_read(int descriptor, off_t offset)
 {
 	int file = descriptor < (int)COUNT(file_numbers) ? file_numbers[descriptor] - 1 : -1;
 
-	if (file >= 0) {
-		take_time();
-		meet(&run.reading, &run.read_together);
-		if (run.fault == READ_FAILS)
-			hang(file);
-		change(file, descriptor);
-		if (fails(READ_FAILS, file))
-			return failed(EIO);
-	}
-	return syscall(SYS_read, descriptor, bytes, size);
+	if (file < 0)
+		return 0;
+	take_time();
+	meet(&run.reading, &run.read_together);
+	if (run.fault == READ_FAILS)
+		hang(file);
+	change(file, offset);
+	return fails(READ_FAILS, file) ? failed(EIO) : 0;
+}
+
+ssize_t read(int descriptor, void *bytes, size_t size)
+{
+	return before_read(descriptor, lseek(descriptor, 0, SEEK_CUR))
+		       ? -1
+		       : syscall(SYS_read, descriptor, bytes, size);
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t size, off_t offset)
+{
+	return before_read(descriptor, offset)
+		       ? -1
+		       : syscall(SYS_pread64, descriptor, bytes, size, offset);
 }
 
 ssize_t pwrite64(int descriptor, const void *bytes, size_t size, off_t offset)
@@ -347,6 +376,8 @@ static void start(void)
 	ring_init(&run.out, rings[0], RING);
 	ring_init(&run.in, rings[1], RING);
 	assert_int_equal(source_open_tree(&run.source, paths, 1, source_why), 0);
+	if (run.extends)
+		source_extend_tree(run.source);
 	assert_int_equal(sink_open(&run.sink, &options, STREAM_SIZE_UNKNOWN), 0);
 	assert_int_equal(source_start(run.source, &run.out, MOST, run.workers, &listener), 0);
 	assert_int_equal(sink_start(run.sink, &run.in, MOST, run.workers, &listener), 0);
@@ -399,7 +430,7 @@ static void assert_omitted(void)
 	char path[64], copy[80];
 
 	for (int i = 0; i < FILES; i++) {
-		bool omitted = omits(run.fault) && fails(run.fault, i);
+		bool omitted = is_omitted(i);
 
 		path_of(path, i);
 		snprintf(copy, sizeof(copy), "out/%s", path);
@@ -439,7 +470,7 @@ static void close_all(void)
 /* Ends the run as the CQ thread does, and checks how the two ends ended. Returns the digest. */
 static struct digest end(uint64_t moved)
 {
-	int source_error = source_errors[run.fault], sink_error_wanted = sink_errors[run.fault];
+	int source_error = source_error_of(run.fault), sink_error_wanted = sink_errors[run.fault];
 	bool arrives = !source_error && !sink_error_wanted;
 	struct digest digest;
 	const char *reason;
@@ -513,7 +544,7 @@ static uint64_t run_once(enum fault fault, struct digest *digest)
 	moved = move();
 	*digest = end(moved);
 	run.fault = NONE;
-	if (!source_errors[fault] && !sink_errors[fault]) {
+	if (!source_error_of(fault) && !sink_errors[fault]) {
 		if (!omits(fault))
 			assert_arrived(fault == NONE);
 		assert_int_equal(system("chmod -R u+w out && rm -r out/in"), 0);
@@ -539,6 +570,7 @@ static void runs_end_as_they_should(enum fault fault)
 	for (int i = 0; i < runs; i++) {
 		run.workers = i % 6 == 5 ? 1 : i % 6 == 4 ? 13 : WORKERS;
 		run.keyed = i % 2;
+		run.extends = i % 4 > 1;
 		run.until = next_number() % whole.size;
 		moved = run_once(fault, &digest);
 		if (fault != NONE)
