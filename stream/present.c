@@ -120,7 +120,18 @@ static int open_staged(struct present *present, const struct question *question,
 	return -ENOENT;
 }
 
-/* Opens the file of this size that is in the place of the stream's. Returns it or -errno. */
+/* True if this process may change the permissions and times of the file. */
+static bool is_ours(const struct stat *status)
+{
+	uid_t user = geteuid();
+
+	return user == 0 || status->st_uid == user;
+}
+
+/*
+ * Opens the file of this size that is in the place of the stream's. A file of another user could
+ * not get the permissions and time of the stream's, and is replaced. Returns it or -errno.
+ */
 static int open_stored(
 	struct present *present, const struct question *question, struct stat *status)
 {
@@ -134,7 +145,7 @@ static int open_stored(
 		if (S_ISDIR(status->st_mode))
 			file = -EISDIR;
 		else if (S_ISREG(status->st_mode) && status->st_size == size &&
-			 (status->st_nlink == 1 || question->linked))
+			 (status->st_nlink == 1 || question->linked) && is_ours(status))
 			file = open_file(folder, name);
 	}
 	close(folder);

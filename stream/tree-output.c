@@ -79,6 +79,7 @@ struct level {
 /* Permissions and time of a file that stays where it is, which it gets in the end. */
 struct later {
 	struct later *next;
+	bool moves; /* it is of an earlier attempt, and not where it stays yet */
 	struct tree_entry entry;
 	struct extra *extra; /* or NULL */
 	uint64_t taken;      /* bytes from the memory budget */
@@ -842,7 +843,7 @@ static int take_link(struct tree_output *output, char *why)
 }
 
 /* Notes what a file that stays where it is gets in the end. Returns 0 or -ENOMEM. */
-static int change_later(struct tree_output *output, const struct stat *status)
+static int change_later(struct tree_output *output, const struct stat *status, bool moves)
 {
 	size_t size = strlen(output->path) + 1;
 	const struct attributes *attributes = output->extra ? output->extra->attributes : NULL;
@@ -859,6 +860,7 @@ static int change_later(struct tree_output *output, const struct stat *status)
 		return -ENOMEM;
 	}
 	*later = (struct later){.next = output->later,
+		.moves = moves,
 		.entry = output->entry,
 		.extra = take_extra(output),
 		.taken = taken,
@@ -924,7 +926,7 @@ static int take_kept(struct tree_output *output, char *why)
 		output->stored = true;
 		/* Its other names may already be in their places. */
 		error = status.st_nlink > 1
-				? change_later(output, &status)
+				? change_later(output, &status, true)
 				: set_attributes_at(folder_of(output), output->name, status.st_dev,
 					  status.st_ino, &output->entry, output->extra);
 		return error ? refuse(output, error, "", why) : 0;
@@ -940,7 +942,7 @@ static int take_kept(struct tree_output *output, char *why)
 		return refuse(output, -ESTALE, " (it changed during the transfer)", why);
 	if (has_attributes(output, within, &status))
 		return 0;
-	error = change_later(output, &status);
+	error = change_later(output, &status, false);
 	return error ? refuse(output, error, "", why) : 0;
 }
 
@@ -1391,22 +1393,25 @@ static int merge_all(struct tree_output *output, char *why)
 }
 
 /*
- * Gives files that stay where they are, or have other names there, their permissions and time.
+ * Gives files that stay where they are, or those that have moved there, their permissions and time.
  * Returns 0 or -errno.
  */
-static int change_now(struct tree_output *output, char *why)
+static int change_now(struct tree_output *output, bool moved, char *why)
 {
 	for (const struct later *later = output->later; later; later = later->next) {
 		char name[FILE_NAME_MAX + 1];
-		int folder = tree_path_open(output->directory, later->path, false, name), error;
+		int folder, error;
 
+		if (later->moves != moved)
+			continue;
+		folder = tree_path_open(output->directory, later->path, false, name);
 		error = folder < 0 ? folder
 				   : set_attributes_at(folder, name, later->device, later->number,
 					     &later->entry, later->extra);
 		if (folder >= 0)
 			close(folder);
 		/* The permissions of its folder may be new. */
-		if (error && error != -EACCES)
+		if (error && !(moved && error == -EACCES))
 			return refuse_path(later->path, error, "", why);
 	}
 	return 0;
@@ -1422,9 +1427,13 @@ int tree_output_commit(struct tree_output *output, char why[OUTPUT_FILE_WHY_SIZE
 	/* One call for all files, because fsync(2) for each would take much longer. */
 	if (syncfs(folder))
 		return refuse(output, -errno, "", why);
-	error = output->options.update ? merge_all(output, why) : take_final_names(output, why);
+	/* Before the folders get their permissions, which may not let us find a file any more. */
+	error = change_now(output, false, why);
 	if (!error)
-		error = change_now(output, why);
+		error = output->options.update ? merge_all(output, why)
+					       : take_final_names(output, why);
+	if (!error)
+		error = change_now(output, true, why);
 	if (error)
 		return error;
 	output->committed = true;

@@ -129,6 +129,58 @@ clear() {
 	expect_error 2 '--update needs --output' client --update write "$ADDRESS" 7471
 }
 
+@test "--update trusts sizes and times, unless either end has --checksum" {
+	local mode
+	mkdir -p "$DIR/from/tree" "$DIR/in"
+	echo same >"$DIR/from/tree/same"
+	echo one >"$DIR/from/tree/file"
+	for mode in write read send; do
+		start_server --update --output "$DIR/in/" $mode
+		expect 0 client --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		echo two >"$DIR/in/tree/file"
+		touch -r "$DIR/from/tree/file" "$DIR/in/tree/file"
+		expect 0 client --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "(2 files, 2 already there, 0 B)"
+		[ "$(cat "$DIR/in/tree/file")" = two ]
+		expect 0 client --checksum --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "(2 files, 1 already there, 4 B)"
+		[ "$(cat "$DIR/in/tree/file")" = one ]
+		stop_server
+		echo two >"$DIR/in/tree/file"
+		touch -r "$DIR/from/tree/file" "$DIR/in/tree/file"
+		start_server --update --checksum --output "$DIR/in/" $mode
+		expect 0 client --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		[ "$(cat "$DIR/in/tree/file")" = one ]
+		# What is written right after a copy has another time.
+		echo now >"$DIR/from/tree/file"
+		expect 0 client --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		[ "$(cat "$DIR/in/tree/file")" = now ]
+		echo one >"$DIR/from/tree/file"
+		stop_server
+		clear
+	done
+	expect_error 2 '--checksum needs --update, or a directory to send' client --checksum write "$ADDRESS" 7471
+}
+
+@test "a file that changes while it is sent is not stored, and named; everything else is" {
+	local mode
+	make_tree
+	for mode in write read send; do
+		start_server --output "$DIR/in/" $mode
+		"$PAIR_BIN/rdma-client" --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+		CLIENTS=($!)
+		wait_until staged 3000000
+		echo more >>"$DIR/from/tree/large"
+		exits_with 1 "${CLIENTS[0]}"
+		has "$ERR" '^rdma-client: cannot read tree/large: it changed while being read$'
+		[ ! -e "$DIR/in/tree/large" ]
+		[ "$(ls -A "$DIR/in")" = tree ]
+		diff -r --no-dereference --exclude large "$DIR/from/tree" "$DIR/in/tree"
+		stop_server
+		clear
+	done
+}
+
 @test "damaged answers end the exchange at both ends, and nothing is changed" {
 	mkdir -p "$DIR/from/tree" "$DIR/in"
 	echo 1 >"$DIR/from/tree/a"

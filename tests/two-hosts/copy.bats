@@ -2,6 +2,7 @@
 # rdma-client copy from and to another host, through ssh(1) and an SSH server.
 
 load common
+load ../one-host/streams
 load ../one-host/attributes
 
 # The other host's shell greets.

@@ -187,7 +187,7 @@ static void help_fits_one_screen(void **state)
 		 */
 		check_layout(help, SCREEN_LINES + (id == CLI_SERVE              ? 29
 							  : id == CLI_BANDWIDTH ? 7
-							  : id == CLI_EXCHANGE  ? 7
+							  : id == CLI_EXCHANGE  ? 8
 							  : id == CLI_MESH      ? 5
 							  : id == CLI_LATENCY   ? 1
 										: 0));

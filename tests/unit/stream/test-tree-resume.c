@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "stream/answers.h"
@@ -327,6 +328,43 @@ static void size_and_time_may_suffice(void **state)
 	sh("chmod 755 in/closed out/in/closed");
 }
 
+/* Runs as another user, with this many files that were there. */
+static void run_as_other(uint64_t there)
+{
+	pid_t child;
+	int status;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+			_exit(1);
+		run();
+		_exit(transfer.state != SINK_VERIFIED ? 2 : transfer.there != there ? 3 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* The new permissions of a directory do not let its owner find the files that stay there. */
+static void files_change_before_their_directories(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	transfer.update = transfer.by_time = true;
+	sh("umask 022; mkdir -p in/a out; echo 1 >in/a/f; chmod 755 .; chown 65534 out");
+	run_as_other(0);
+	sh("chmod 604 in/a/f; chmod 055 in/a; touch -d @1000000000 in/a/f");
+	run_as_other(1);
+	sh("test \"$(stat -c '%a %Y' out/in/a out/in/a/f)\" = \"$(stat -c '%a %Y' in/a in/a/f)\"");
+	/* That of a user whose permissions it cannot change is replaced. */
+	sh("chmod 755 out/in/a in/a; chown 0 out/in/a/f");
+	run_as_other(0);
+	sh("test $(stat -c %u:%a out/in/a/f) = 65534:604");
+	transfer.update = transfer.by_time = false;
+}
+
 /* Between the questions and the data. */
 static void a_file_that_gets_another_time_is_sent(void **state)
 {
@@ -605,6 +643,7 @@ int main(void)
 		OUTPUT_FILE_TEST(the_sender_changes_meanwhile),
 		OUTPUT_FILE_TEST(an_update_sends_what_differs),
 		OUTPUT_FILE_TEST(size_and_time_may_suffice),
+		OUTPUT_FILE_TEST(files_change_before_their_directories),
 		OUTPUT_FILE_TEST(a_file_that_gets_another_time_is_sent),
 		OUTPUT_FILE_TEST(another_kind_is_refused),
 		OUTPUT_FILE_TEST(an_existing_directory_is_refused_without_update),
