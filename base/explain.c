@@ -506,8 +506,9 @@ static const struct explanation rows[] = {
 		"the server has no --input, so there is nothing to store in --output",
 		"start rdma-server with --input FILE, or omit the client's --output", NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_NO_FOLDER, STATUS_CONNECT, SIDE_THERE, FACT,
-		"the server cannot store a directory or several files: its --output is a file",
-		"start rdma-server with --output DIRECTORY/", NULL},
+		"the server cannot store a directory or several files",
+		"start rdma-server with --output DIRECTORY/; release 0.1 stores single files only",
+		NULL},
 	{FAILURE_REFUSED, PHASE_ANY, REFUSAL_TREE, STATUS_CONNECT, SIDE_HERE, FACT,
 		"the server sends a directory or several files, but the client's --output is a "
 		"file",

@@ -756,8 +756,7 @@ static enum options_result check_exchange(struct options *options)
 		return options_wrong(options, "--update needs --output");
 	if (options->checksum && !options->update && options->command != CLI_COPY &&
 		!options_send_tree(options))
-		return options_wrong(
-			options, "--checksum needs --update, or a directory to send");
+		return options_wrong(options, "--checksum needs --update, or a directory to send");
 	if (options->discard && options->output)
 		return options_wrong(options, "--discard and --output are mutually exclusive");
 	if (options->chunk > options->buffer / 2)

@@ -219,7 +219,7 @@ lines() { [ "$(grep -c -e "$2" "$1")" -ge "$3" ]; }
 	printf 1 >"$DIR/a/f"
 	printf 2 >"$DIR/b"
 	start_server --output "$DIR/file" any
-	expect_error 3 'the server cannot store a directory or several files: its --output is a file; start rdma-server with --output DIRECTORY/' \
+	expect_error 3 'the server cannot store a directory or several files; start rdma-server with --output DIRECTORY/; release 0.1 stores single files only' \
 		client --input "$DIR/a" write "$ADDRESS" "$PORT"
 	wait_until has "$LOG" "^refused $ADDRESS:[0-9]*: the server cannot store a directory or several files"
 	expect_error 3 'the server cannot store a directory or several files' \

@@ -121,6 +121,7 @@ far_owner() { on_host1 "stat -c %u '$1'"; }
 	printf 'a secret of one line' >"$FAR/secret"
 	chmod 600 "$FAR/secret"
 	for secret in '' "--secret-file $FAR/secret"; do
+		# shellcheck disable=SC2086 # several words
 		start_far_server $all --update $secret --output /root/disk/out/ any
 		# shellcheck disable=SC2086 # several words
 		expect 0 client $all $secret --input "$DIR/disk/tree" write "$HOST1" "$PORT"

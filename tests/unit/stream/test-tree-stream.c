@@ -371,8 +371,8 @@ static void holes_are_not_sent(void **state)
 }
 
 /*
- * Sends the file "d/f", which changes after its header, and has another name. Checks that it is named
- * with this reason, and not stored; under its other name, it is what it became.
+ * Sends the file "d/f", which changes after its header, and has another name. Checks that it is
+ * named with this reason, and not stored; under its other name, it is what it became.
  */
 static void change_while_sent(const char *change, const char *reason)
 {
