@@ -142,6 +142,12 @@ $(damaging:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/damaging-%: $(B
 		$(call objects,tests/one-host/damage.c) $(library)
 	$(link) -Wl,--wrap=digest_of,--wrap=digest_of_keyed,--wrap=digester_add,--wrap=digester_add_prepared,--wrap=pattern_fill
 
+# Variants of the programs with the hello of an earlier release.
+older := older-server older-client
+$(older:%=$(BUILD)/tests/one-host/%): $(BUILD)/tests/one-host/older-%: $(BUILD)/rdma-%.o \
+		$(call objects,tests/one-host/older.c) $(library)
+	$(link) -Wl,--wrap=hello_encode,--wrap=hello_decode,--wrap=tree_decode
+
 # A variant of the client that runs a command before a function of librdmacm.
 $(BUILD)/tests/one-host/hooked-client: $(BUILD)/rdma-client.o \
 		$(call objects,tests/one-host/hooks.c) $(library)
@@ -165,7 +171,7 @@ $(BUILD)/tests/compare/slow-files.o: ours_cppflags += $(patsubst -I%,-isystem %,
 $(BUILD)/tests/compare/slow-files: $(BUILD)/tests/compare/slow-files.o
 	$(link) $(shell $(PKG_CONFIG) --libs fuse3)
 
-test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) hooked-client) \
+test-programs: $(addprefix $(BUILD)/tests/one-host/,$(peers) $(damaging) $(older) hooked-client) \
 	$(BUILD)/tests/compare/pipeline-speed $(BUILD)/tests/compare/simulated-agents $(if $(fuse),$(BUILD)/tests/compare/slow-files)
 
 lint:

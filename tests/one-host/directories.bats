@@ -367,3 +367,35 @@ arrives() { [ -n "$(find "$DIR/in" -path "$DIR/in/$1")" ]; }
 	wait_until has_size "$DIR/small/sparse" 104857600
 	stop_server
 }
+
+@test "a peer with the hello of an earlier release sends and gets directories without what it does not know" {
+	local older=$PAIR_BUILD/tests/one-host/older mode
+	make_tree "$DIR/from/tree"
+	mkdir "$DIR/in"
+	for mode in write read; do
+		PAIR_SERVER=$older-server start_server --output "$DIR/in/" --count 1 $mode
+		expect 0 client --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		server_exits 0
+		diff -r --no-dereference "$DIR/from" "$DIR/in"
+		[ "$(stat -c %h "$DIR/in/tree/big")" = 1 ]
+		rm -r "$DIR/in/tree"
+		# What is there, the older client does not ask for.
+		start_server --update --xattrs --output "$DIR/in/" --count 2 $mode
+		expect 0 "$older-client" --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		expect 0 "$older-client" --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT"
+		has "$OUT" "^sent $DIR/from/tree (8 files, "
+		! grep 'already there' "$OUT" || false
+		server_exits 0
+		diff -r --no-dereference "$DIR/from" "$DIR/in"
+		rm -r "$DIR/in/tree"
+		start_server --input "$DIR/from/tree" --count 1 $mode
+		expect 0 "$older-client" --output "$DIR/in/" $mode "$ADDRESS" "$PORT"
+		server_exits 0
+		diff -r --no-dereference "$DIR/from" "$DIR/in"
+		rm -r "$DIR/in/tree"
+	done
+	PAIR_SERVER=$older-server start_server --xattrs --output "$DIR/in/" write
+	expect_error 3 'the server keeps no owners, groups, ACLs or extended attributes; start rdma-server with the same options; release 0.1 has none of them' \
+		client --xattrs --input "$DIR/from/tree" write "$ADDRESS" "$PORT"
+	stop_server
+}
