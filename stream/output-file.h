@@ -64,7 +64,7 @@ struct output_file_offer {
 	bool tree;                      /* a tree stream (protocol/tree.h) instead of a file */
 	struct tree_progress *progress; /* of a tree stream, may be NULL; outlives the file */
 	const struct digester *keyed;   /* of a tree stream: struct tree_output_options */
-	struct writer answers;          /* the same */
+	struct writer *answers;         /* the same */
 	struct keeping keeping;         /* the same */
 };
 

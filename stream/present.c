@@ -164,7 +164,7 @@ static int send_answer(struct present *present, const struct tree_answer *answer
 	uint8_t bytes[TREE_ANSWER_SIZE];
 
 	tree_answer_encode(answer, bytes);
-	return writer_write(&present->writer, bytes, sizeof(bytes));
+	return writer_write(present->writer, bytes, sizeof(bytes));
 }
 
 int present_answer(struct present *present, const struct question *question)
@@ -186,8 +186,8 @@ int present_answer(struct present *present, const struct question *question)
 	if (file < 0)
 		return file;
 	if (!answer.by_time)
-		error = file_digest(
-			present->keyed, file, answer.size, present->writer.stop_fd, &answer.digest);
+		error = file_digest(present->keyed, file, answer.size, present->writer->stop_fd,
+			&answer.digest);
 	close(file);
 	if (error)
 		return error == -ECANCELED ? error : 0;

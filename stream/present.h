@@ -19,9 +19,9 @@ struct present {
 	int target;   /* the folder where the tree is stored, or -1: not asked */
 	bool by_time; /* of its files, size and time suffice, if the sender agrees */
 	const struct digester *keyed; /* the stream's, without data */
-	struct writer writer;         /* to which the answers go; its stop_fd ends reads, too */
-	uint64_t number;              /* of the next question */
-	struct file_set answered;     /* files, as they were then */
+	struct writer *writer;    /* the caller's: where the answers go; its stop_fd ends reads */
+	uint64_t number;          /* of the next question */
+	struct file_set answered; /* files, as they were then */
 };
 
 /* A question of the sender. */
@@ -50,7 +50,7 @@ bool present_keep(struct present *present, const struct stat *status);
 /* True if present_keep() was true for this file. */
 bool present_is_kept(const struct present *present, const struct stat *status);
 
-/* Frees what was noted. The writer is the caller's. */
+/* Frees what was noted. */
 void present_end(struct present *present);
 
 #endif

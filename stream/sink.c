@@ -56,7 +56,7 @@ struct sink {
 	struct output_file *file;
 	struct digester *digester;
 	struct digester *keyed;  /* the digester without data, if the sender of a tree asks */
-	int answering;           /* where the answers go, or -1 */
+	struct writer answering; /* where the answers go; its descriptor is -1 if there are none */
 	struct answers *answers; /* what the data is, instead of a file: the caller's, or NULL */
 	struct digester *unused; /* the digester without the data that is already here, or NULL */
 	uint8_t *copies;         /* for each worker, if keyed or direct */
@@ -93,7 +93,7 @@ int sink_open(struct sink **result, const struct output_file_options *options, u
 
 	if (!sink)
 		return -ENOMEM;
-	sink->worker.stop_fd = sink->answering = -1;
+	sink->worker.stop_fd = sink->answering.descriptor = -1;
 	pthread_mutex_init(&sink->taking, NULL);
 	sink->tree_progress = (struct tree_progress)TREE_PROGRESS_INITIAL;
 	sink->options = options;
@@ -117,8 +117,7 @@ void sink_close(struct sink *sink)
 		return;
 	worker_join(&sink->worker);
 	output_file_close(sink->file);
-	if (sink->answering >= 0)
-		close(sink->answering);
+	writer_close(&sink->answering);
 	digester_free(sink->digester);
 	digester_free(sink->keyed);
 	id_names_free(sink->names);
@@ -435,23 +434,18 @@ static int open_output_file(struct sink *sink)
 
 	if (!sink->options->output)
 		return 0;
-	if (sink->answering >= 0) {
+	if (sink->answering.descriptor >= 0) {
 		sink->keyed = digester_copy(sink->digester);
 		if (!sink->keyed)
 			return -ENOMEM;
 		sink->offer.keyed = sink->keyed;
-		sink->offer.answers = (struct writer){.descriptor = sink->answering,
-			.stop_fd = sink->worker.stop_fd,
-			.ours = true,
-			.most = PIPE_BUF};
-		sink->answering = -1;
+		sink->answering.stop_fd = sink->worker.stop_fd;
+		sink->offer.answers = &sink->answering;
 	}
 	error = output_file_open(
 		&sink->file, sink->options, &sink->offer, sink->worker.stop_fd, sink->why);
 	if (!error)
 		snprintf(sink->path, sizeof(sink->path), "%s", output_file_path(sink->file));
-	else if (sink->keyed)
-		close(sink->offer.answers.descriptor);
 	return error;
 }
 
@@ -619,7 +613,7 @@ void sink_begin(struct sink *sink, const struct output_file_offer *offer, bool r
 
 void sink_answer(struct sink *sink, int descriptor)
 {
-	sink->answering = descriptor;
+	sink->answering = (struct writer){.descriptor = descriptor, .ours = true, .most = PIPE_BUF};
 }
 
 void sink_collect(struct sink *sink, struct answers *answers)

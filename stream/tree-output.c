@@ -1094,7 +1094,7 @@ static int take_ask(struct tree_output *output, char *why)
 static int end_asks(struct tree_output *output)
 {
 	output->asked = true;
-	writer_close(&output->present.writer);
+	writer_close(output->present.writer);
 	return 0;
 }
 
@@ -1205,7 +1205,8 @@ static int take_header(struct tree_output *output, char *why)
 	if (is_question(output->entry.kind)) {
 		if (!answers(output) || output->asked)
 			return refuse_stream("it asks unexpectedly", why);
-	} else if (output->started == (output->entry.kind == TREE_START)) {
+	} else if (output->started == (output->entry.kind == TREE_START) ||
+		   (answers(output) && !output->asked)) {
 		return refuse_stream("its first entry is misplaced", why);
 	}
 	if (output->entry.name_size == 0)
@@ -1467,8 +1468,6 @@ bool tree_output_close(struct tree_output *output, bool keep)
 		rest = output->stored ? STAGING_ALL : STAGING_EARLIER_ATTEMPTS;
 	if (rest == STAGING_ALL)
 		store_rest(output);
-	if (answers(output) && !output->asked)
-		writer_close(&output->present.writer);
 	while ((task = tasks_drop(&output->tasks)))
 		free_item(output, (struct item *)task);
 	free_item(output, output->item);

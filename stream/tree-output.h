@@ -33,11 +33,12 @@ struct tree_output_options {
 	bool checksum; /* compare the data of existing files, even if size and time are equal */
 	/*
 	 * If the sender asks for what is here: the stream's digester, without data, and where the
-	 * answers go, which the tree output closes. It then resumes what interrupted transfers have
-	 * left. Otherwise NULL.
+	 * answers go, which the tree output closes after the last one. On failure, it stays open:
+	 * otherwise, the sender would take it for the last answer, and send data. It then resumes
+	 * what interrupted transfers have left. Otherwise NULL.
 	 */
 	const struct digester *keyed;
-	struct writer answers;
+	struct writer *answers;
 	/* The attributes that the sender must send; names and list outlive the tree output. */
 	struct keeping keeping;
 };

@@ -139,6 +139,7 @@ static int store(struct fuzz_input input, int directory, bool keep)
 	struct tree_output_options options = {.force = choices & 1, .update = choices & 4};
 	char why[OUTPUT_FILE_WHY_SIZE];
 	struct tree_output *output;
+	struct writer writer = {.descriptor = -1, .stop_fd = -1, .ours = true, .most = PIPE_BUF};
 	int ends[2], error;
 
 	keeping.kept = choices & 16 ? KEPT_ALL : 0;
@@ -146,16 +147,15 @@ static int store(struct fuzz_input input, int directory, bool keep)
 	fuzz_check(keyed && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
 	if (choices & 8) {
 		options.keyed = keyed;
-		options.answers = (struct writer){
-			.descriptor = ends[1], .stop_fd = -1, .ours = true, .most = PIPE_BUF};
-	} else {
-		close(ends[1]);
+		options.answers = &writer;
 	}
+	writer.descriptor = ends[1];
 	fuzz_check(tree_output_open(&output, directory, "name", &options, why) == 0);
 	if (choices & 2)
 		tree_output_use_workers(output, 2);
 	error = feed(output, &input);
 	tree_output_close(output, keep && error);
+	writer_close(&writer);
 	digester_free(keyed);
 	close(ends[0]);
 	return error;

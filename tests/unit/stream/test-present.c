@@ -15,6 +15,7 @@ static struct {
 	int directory, ends[2];
 	struct staging staging;
 	struct digester *keyed;
+	struct writer writer;
 	struct present present;
 } here;
 
@@ -41,8 +42,9 @@ static int set_up(void **state)
 		.staging = &here.staging,
 		.target = -1,
 		.keyed = here.keyed,
-		.writer = {.descriptor = here.ends[1], .stop_fd = -1, .most = 512},
+		.writer = &here.writer,
 	};
+	here.writer = (struct writer){.descriptor = here.ends[1], .stop_fd = -1, .most = 512};
 	return 0;
 }
 
