@@ -1,7 +1,7 @@
 /*
  * Linked into older-server and older-client, variants of the programs that behave like an earlier
- * release in an exchange: their hello lacks what such a release does not know, they do not see it in
- * the peer's, and refuse the entries of a tree stream that came later. The linker replaces the
+ * release in an exchange: their hello lacks what such a release does not know, they do not see it
+ * in the peer's, and refuse the entries of a tree stream that came later. The linker replaces the
  * functions with these (ld(1), --wrap).
  */
 #include <errno.h>
