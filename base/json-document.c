@@ -11,6 +11,9 @@
 #include "base/output.h"
 #include "base/text.h"
 
+/* Size of a member of a path, with terminator. */
+#define MEMBER_SIZE 64
+
 /* The user data of an incomplete object or array points to this variable. */
 static char incomplete;
 
@@ -126,6 +129,21 @@ struct json_object *document_member(struct json_object *object, const char *key)
 			       json_object_object_get_ex(object, key, &value)
 		       ? value
 		       : NULL;
+}
+
+struct json_object *document_find(struct json_object *object, const char *path)
+{
+	char member[MEMBER_SIZE];
+
+	for (;;) {
+		size_t size = strcspn(path, ".");
+
+		snprintf(member, sizeof(member), "%.*s", (int)size, path);
+		object = document_member(object, member);
+		if (!object || !path[size])
+			return object;
+		path += size + 1;
+	}
 }
 
 struct json_object *document_filled(struct json_object *value)

@@ -44,6 +44,12 @@ void document_append_text(struct json_object *array, const char *text);
 /* Returns the member, owned by the object; NULL if there is none, or if this is no object. */
 struct json_object *document_member(struct json_object *object, const char *key);
 
+/*
+ * Returns the value at this path of members, such as "here.seconds", owned by the object; NULL if
+ * there is none.
+ */
+struct json_object *document_find(struct json_object *object, const char *path);
+
 /* Returns the object or array if it is complete; otherwise frees it and returns NULL. */
 struct json_object *document_filled(struct json_object *value);
 

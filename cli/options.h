@@ -134,7 +134,6 @@ struct options_mesh {
 	bool quick, suggest_drain;
 	uint32_t concurrency;   /* tests at a time; 0: as many as a round has */
 	const char *html;       /* a page to write; NULL: none */
-	const char *metrics;    /* a file for Prometheus; NULL: none */
 	const char *topology;   /* a file; NULL: none */
 	const char *agent_path; /* of rdma-client at the hosts; NULL: in PATH */
 	const char *listen;     /* [ADDRESS:]PORT; NULL: all addresses, any port */
@@ -210,7 +209,8 @@ struct options {
 	uint32_t workers;   /* threads that read or write a file; 0: by size and processors */
 	enum ordering ordering;
 	enum progress_wanted progress;
-	bool json; /* print a JSON document for each connection on standard output */
+	bool json;           /* print a JSON document for each connection on standard output */
+	const char *metrics; /* a file for Prometheus; NULL: none */
 
 	/* server */
 	const char *bind;                     /* NULL: all addresses */

@@ -15,6 +15,7 @@
 #include "diagnose/checks.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/metrics.h"
 #include "diagnose/report.h"
 #include "diagnose/screen.h"
 
@@ -110,6 +111,8 @@ static enum exit_status diagnose_once(
 	else
 		screen_print(diagnosis);
 	status = check_list_status(&diagnosis->list);
+	if (options->metrics)
+		status = diagnosis_metrics_write(diagnosis, status);
 	control_close(&diagnosis->control);
 	server_addresses_free(&diagnosis->server);
 	inventory_free(&diagnosis->inventory);

@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json-document.h"
 #include "base/text.h"
 #include "measure/csv.h"
-
-/* Size of a path's member, with terminator. */
-#define MEMBER 64
 
 #define OF_END(end) \
 	end ".operations", end ".seconds", end ".bytes_per_second", \
@@ -35,24 +33,6 @@ void csv_head(char line[CSV_LINE], bool latency)
 		*dot = '_';
 }
 
-/* Returns the value at the path, NULL if there is none. */
-static struct json_object *find(struct json_object *object, const char *path)
-{
-	char member[MEMBER];
-
-	for (;;) {
-		size_t size = strcspn(path, ".");
-
-		snprintf(member, sizeof(member), "%.*s", (int)size, path);
-		if (!json_object_is_type(object, json_type_object) ||
-			!json_object_object_get_ex(object, member, &object))
-			return NULL;
-		if (!path[size])
-			return object;
-		path += size + 1;
-	}
-}
-
 /* No value contains a comma or a quotation mark: all are numbers but the choice of --poll. */
 void csv_row(char line[CSV_LINE], bool latency, struct json_object *result)
 {
@@ -60,7 +40,7 @@ void csv_row(char line[CSV_LINE], bool latency, struct json_object *result)
 
 	*line = '\0';
 	for (size_t i = 0; columns[i]; i++) {
-		struct json_object *value = find(result, columns[i]);
+		struct json_object *value = document_find(result, columns[i]);
 
 		text_append(line, CSV_LINE, "%s%s", i ? "," : "",
 			value ? json_object_get_string(value) : "");

@@ -14,6 +14,7 @@
 #include "host/link-speed.h"
 #include "measure/csv.h"
 #include "measure/measure.h"
+#include "measure/metrics.h"
 #include "measure/parameters.h"
 #include "measure/plot.h"
 #include "measure/screen.h"
@@ -378,6 +379,8 @@ enum exit_status measure_server(const struct options *options, const char *progr
 		measure_and_draw(measurement);
 	report(measurement);
 	status = explain_status(&measurement->threads.failure);
+	if (options->metrics)
+		status = measurement_metrics_write(measurement, status);
 	test_threads_close(&measurement->threads);
 	secret_free(measurement->threads.secret);
 	json_object_put(measurement->results);

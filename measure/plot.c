@@ -50,35 +50,7 @@ static void clean(struct plot *plot)
 	if (plot->commands)
 		fclose(plot->commands);
 	plot->commands = NULL;
-	if (plot->hidden)
-		unlink(plot->hidden);
-	free(plot->hidden);
-	plot->hidden = NULL;
-}
-
-/* Creates the hidden file. Returns its descriptor, or -1 with errno set. */
-static int create_hidden(struct plot *plot)
-{
-	mode_t mask = umask(0);
-	int descriptor;
-
-	umask(mask);
-	if (asprintf(&plot->hidden, "%s.XXXXXX", plot->file) < 0) {
-		plot->hidden = NULL;
-		errno = ENOMEM;
-		return -1;
-	}
-	descriptor = mkostemp(plot->hidden, O_CLOEXEC);
-	if (descriptor < 0) {
-		int error = errno;
-
-		free(plot->hidden);
-		plot->hidden = NULL;
-		errno = error;
-		return -1;
-	}
-	fchmod(descriptor, 0666 & ~mask);
-	return descriptor;
+	replacement_discard(&plot->picture);
 }
 
 #define NOT_INSTALLED \
@@ -100,9 +72,9 @@ int plot_begin(struct plot *plot, const char *file, struct failure *failure)
 	int picture, ends[2], error;
 
 	*plot = (struct plot){.file = file};
-	picture = create_hidden(plot);
+	picture = replacement_open(&plot->picture, file);
 	if (picture < 0)
-		return cannot_draw(failure, PHASE_START, plot, errno, strerror(errno));
+		return cannot_draw(failure, PHASE_START, plot, -picture, strerror(-picture));
 	if (pipe2(ends, O_CLOEXEC)) {
 		error = errno;
 	} else {
@@ -138,7 +110,7 @@ static int await_gnuplot(struct plot *plot)
 int plot_draw(struct plot *plot, const struct measurement *measurement, struct failure *failure)
 {
 	struct stat picture;
-	int status;
+	int status, error;
 
 	plot_write(plot->commands, measurement, is_svg(plot->file));
 	fclose(plot->commands);
@@ -147,12 +119,11 @@ int plot_draw(struct plot *plot, const struct measurement *measurement, struct f
 	/* Where fork(2) replaces vfork(2), as under qemu-user, posix_spawnp() cannot report it. */
 	if (status == NOT_EXECUTED)
 		return cannot_draw(failure, PHASE_MEASUREMENT, plot, ENOENT, NOT_INSTALLED);
-	if (status != 0 || stat(plot->hidden, &picture) || picture.st_size == 0)
+	if (status != 0 || stat(replacement_name(&plot->picture), &picture) || picture.st_size == 0)
 		return cannot_draw(failure, PHASE_MEASUREMENT, plot, EIO, "gnuplot failed");
-	if (rename(plot->hidden, plot->file))
-		return cannot_draw(failure, PHASE_MEASUREMENT, plot, errno, strerror(errno));
-	free(plot->hidden);
-	plot->hidden = NULL;
+	error = replacement_commit(&plot->picture);
+	if (error)
+		return cannot_draw(failure, PHASE_MEASUREMENT, plot, -error, strerror(-error));
 	return 0;
 }
 

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/replacement.h"
 #include "measure/report.h"
 
 /* A picture that is not drawn yet. All zero: none. */
 struct plot {
-	const char *file; /* its name, from the command line */
-	char *hidden;     /* where gnuplot writes it; owned */
-	FILE *commands;   /* for gnuplot */
+	const char *file;           /* its name, from the command line */
+	struct replacement picture; /* what gnuplot writes */
+	FILE *commands;             /* for gnuplot */
 	pid_t gnuplot;
 };
 

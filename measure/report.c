@@ -258,8 +258,7 @@ static struct json_object *asked_json(const struct options *options)
 	return object;
 }
 
-/* One word for the outcome. */
-static const char *verdict(const struct failure *failure)
+const char *measurement_verdict(const struct failure *failure)
 {
 	if (!failure_is_set(failure))
 		return "measured";
@@ -278,7 +277,7 @@ struct json_object *measurement_document(const struct measurement *measurement, 
 		.program = measurement->output.program,
 		.command = options->measure.latency ? "latency" : "bandwidth",
 		.status = explain_status(failure),
-		.verdict = verdict(failure),
+		.verdict = measurement_verdict(failure),
 		.message = message,
 		.failure = failure,
 	};

@@ -82,6 +82,9 @@ const char *measurement_unit(const struct options *options);
 void measurement_rate_text(
 	char *text, size_t size, const struct options *options, double bytes_per_second);
 
+/* The outcome in one word: "measured", "slow", "damaged" or "failed". Constant. */
+const char *measurement_verdict(const struct failure *failure);
+
 /* One test as a JSON object. NULL: out of memory. */
 struct json_object *measurement_json(const struct measured *measured, bool histogram);
 

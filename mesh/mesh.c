@@ -465,14 +465,14 @@ static int write_files(const struct mesh *mesh, const struct verdict *verdict, c
 {
 	const struct options_mesh *options = &mesh->options->mesh;
 	const struct page page = {&mesh->coordinator, &mesh->results, verdict, word, message};
+	const char *metrics = mesh->options->metrics;
 	int error = 0;
 
 	if (options->html)
 		error = check_file(mesh, options->html, page_write(&page, options->html));
-	if (options->metrics && !error)
-		error = check_file(mesh, options->metrics,
-			metrics_write(
-				&mesh->results, verdict, &mesh->coordinator, options->metrics));
+	if (metrics && !error)
+		error = check_file(mesh, metrics,
+			metrics_write(&mesh->results, verdict, &mesh->coordinator, metrics));
 	return error;
 }
 

@@ -1,28 +1,18 @@
 /* See mesh/metrics.h. */
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "base/metrics-file.h"
 #include "mesh/metrics.h"
 #include "mesh/polish.h"
 
 struct metrics {
-	FILE *file;
+	struct metrics_file *file;
 	const struct mesh_results *results;
 	const struct verdict *verdict;
 	const struct coordinator *coordinator;
 	double *scratch; /* a number for each host */
 };
-
-static void begin(const struct metrics *metrics, const char *name, const char *help)
-{
-	fprintf(metrics->file, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
-}
 
 /* The median of what a host sends or receives, in bytes per second; 0: nothing was measured. */
 static double rate_of(const struct metrics *metrics, unsigned int host, bool receives)
@@ -93,24 +83,25 @@ static void put_hosts(const struct metrics *metrics)
 		double (*value)(const struct metrics *metrics, unsigned int host);
 		bool known; /* 0 is a value, too */
 	} rows[] = {
-		{"rdma_mesh_host_up", "Whether the host was tested.", takes_part, true},
-		{"rdma_mesh_host_findings", "Findings that name the host.", findings_of, true},
-		{"rdma_mesh_host_send_bytes_per_second", "Median rate to the other hosts.", sends,
+		{"host_up", "Whether the host was tested.", takes_part, true},
+		{"host_findings", "Findings that name the host.", findings_of, true},
+		{"host_send_bytes_per_second", "Median rate to the other hosts.", sends, false},
+		{"host_receive_bytes_per_second", "Median rate from the other hosts.", receives,
 			false},
-		{"rdma_mesh_host_receive_bytes_per_second", "Median rate from the other hosts.",
-			receives, false},
-		{"rdma_mesh_host_latency_seconds", "Median of the latencies to the other hosts.",
-			latency_of, false},
+		{"host_latency_seconds", "Median of the latencies to the other hosts.", latency_of,
+			false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		begin(metrics, rows[i].name, rows[i].help);
+		metrics_file_family(metrics->file, rows[i].name, rows[i].help);
 		for (unsigned int host = 0; host < metrics->results->list->count; host++) {
 			double value = rows[i].value(metrics, host);
 
 			if (value > 0 || rows[i].known)
-				fprintf(metrics->file, "%s{host=\"%s\"} %.9g\n", rows[i].name,
-					metrics->results->list->names[host], value);
+				metrics_file_value(metrics->file,
+					&(struct metrics_label){
+						"host", metrics->results->list->names[host]},
+					value);
 		}
 	}
 }
@@ -125,43 +116,29 @@ static void put_totals(const struct metrics *metrics)
 		{"failed", verdict->broken}, {"not_measured", verdict->unmeasured},
 		{"left_out", verdict->untried}};
 
-	begin(metrics, "rdma_mesh_directions", "Ordered pairs of hosts, by their state.");
+	metrics_file_family(metrics->file, "directions", "Ordered pairs of hosts, by their state.");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		fprintf(metrics->file, "rdma_mesh_directions{state=\"%s\"} %u\n", rows[i].state,
+		metrics_file_value(metrics->file, &(struct metrics_label){"state", rows[i].state},
 			rows[i].count);
-	begin(metrics, "rdma_mesh_findings", "What is bad.");
-	fprintf(metrics->file, "rdma_mesh_findings %u\n", verdict->count);
-	begin(metrics, "rdma_mesh_end_timestamp_seconds", "When the mesh ended.");
-	fprintf(metrics->file, "rdma_mesh_end_timestamp_seconds %lld\n", (long long)time(NULL));
+	metrics_file_family(metrics->file, "findings", "What is bad.");
+	metrics_file_value(metrics->file, NULL, verdict->count);
+	metrics_file_end(metrics->file);
 }
 
 int metrics_write(const struct mesh_results *results, const struct verdict *verdict,
 	const struct coordinator *coordinator, const char *path)
 {
+	struct metrics_file file;
 	struct metrics metrics = {
-		NULL, results, verdict, coordinator, calloc(results->list->count, sizeof(double))};
-	char *hidden = NULL;
-	int error = 0;
+		&file, results, verdict, coordinator, calloc(results->list->count, sizeof(double))};
+	int error = metrics.scratch ? metrics_file_open(&file, path) : -ENOMEM;
 
-	if (!metrics.scratch || asprintf(&hidden, "%s.new", path) < 0) {
-		free(metrics.scratch);
-		return -ENOMEM;
-	}
-	metrics.file = fopen(hidden, "we");
-	if (metrics.file) {
+	if (!error) {
+		file.prefix = "rdma_mesh_";
 		put_hosts(&metrics);
 		put_totals(&metrics);
-		error = ferror(metrics.file) ? -EIO : 0;
-		if (fclose(metrics.file) && !error)
-			error = -errno;
-	} else {
-		error = -errno;
+		error = metrics_file_close(&file);
 	}
-	if (!error && rename(hidden, path))
-		error = -errno;
-	if (error && metrics.file)
-		unlink(hidden);
-	free(hidden);
 	free(metrics.scratch);
 	return error;
 }

@@ -1,29 +1,15 @@
-/*
- * Writes and removes the port file. Keeps no state between calls: each call closes the files that
- * it opens.
- */
+/* Keeps no state between calls: each call closes the files that it opens. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/replacement.h"
 #include "serve/port-file.h"
-
-/* True if the path exists and is not a regular file: it must not be replaced by a regular file. */
-static bool is_special(const char *path)
-{
-	struct stat status;
-
-	return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
 
 void port_file_remove(const char *path)
 {
-	if (!is_special(path))
+	if (!replacement_is_in_place(path))
 		unlink(path);
 }
 
@@ -39,24 +25,17 @@ static int write_port(int descriptor, uint16_t port)
 
 int port_file_write(const char *path, uint16_t port)
 {
-	char temporary[PATH_MAX];
-	int descriptor, error;
+	struct replacement replacement;
+	int descriptor = replacement_open(&replacement, path), error;
 
-	if (is_special(path)) {
-		descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		return descriptor < 0 ? -errno : write_port(descriptor, port);
-	}
-	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
-		return -ENAMETOOLONG;
-	descriptor = mkostemp(temporary, O_CLOEXEC);
 	if (descriptor < 0)
-		return -errno;
-	/* mkostemp(3) creates the file with mode 0600, but other users may read it. */
-	fchmod(descriptor, 0644);
+		return descriptor;
+	/* Whatever the umask is, other users may read it. */
+	if (replacement.hidden)
+		fchmod(descriptor, 0644);
 	error = write_port(descriptor, port);
-	if (!error && rename(temporary, path))
-		error = -errno;
-	if (error)
-		unlink(temporary);
+	if (!error)
+		return replacement_commit(&replacement);
+	replacement_discard(&replacement);
 	return error;
 }

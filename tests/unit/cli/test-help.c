@@ -90,7 +90,7 @@ static const struct listed {
 	{"F", "      --hosts-file FILE "},
 	{"F", "      --html FILE "},
 	{"F", "      --listen PORT "},
-	{"F", "      --metrics FILE "},
+	{"BLDF", "      --metrics FILE "},
 	{"F", "      --quick "},
 	{"F", "      --start-timeout SECONDS "},
 	{"F", "      --suggest-drain "},
