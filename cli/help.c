@@ -64,10 +64,25 @@ static bool is_for_kept(const struct option_row *row)
 	       row->field == offsetof(struct options, numeric_ids);
 }
 
+/* The options of a measurement for files. */
+static const char files_text[] =
+	"Results in files: --plot FILE.svg or FILE.png; --metrics FILE, for Prometheus.\n";
+
+static bool is_for_files(const struct option_row *row)
+{
+	return row->field == offsetof(struct options, measure.plot) ||
+	       row->field == offsetof(struct options, metrics);
+}
+
+static bool is_measurement(enum cli_command_id id)
+{
+	return id == CLI_BANDWIDTH || id == CLI_LATENCY;
+}
+
 /*
- * The help has one line for all options of a path, and one for those of attributes. That for a
- * client command has no room for --version, and only that of the command that prints most has room
- * for --color.
+ * The help has one line for all options of a path, one for those of attributes, and one for the
+ * files of a measurement. That for a client command has no room for --version, and only that of the
+ * command that prints most has room for --color.
  */
 static bool is_listed(const struct option_row *row, const struct cli_command *command)
 {
@@ -77,6 +92,8 @@ static bool is_listed(const struct option_row *row, const struct cli_command *co
 		return id == CLI_SERVE;
 	if (strcmp(row->name, "color") == 0)
 		return id == CLI_COMPARE || id == CLI_DIAGNOSE;
+	if (is_measurement(id) && is_for_files(row))
+		return false;
 	return !is_for_path(row) && !is_for_kept(row) && row->commands >> id & 1;
 }
 
@@ -123,6 +140,8 @@ void help_print_command(FILE *stream, const struct cli_command *command)
 		fputs(kept_text, stream);
 	if (accepts(command, is_for_path))
 		fputs(path_text, stream);
+	if (is_measurement(command_id(command)))
+		fputs(files_text, stream);
 	switch (command_id(command)) {
 	case CLI_SERVE:
 		fprintf(stream, "%s%s%s", size_text, server_text, server_status_text);

@@ -65,7 +65,6 @@ static const struct listed {
 	{"BF", "      --expect RATE|PERCENT "},
 	{"L", "      --histogram "},
 	{"BL", "      --iterations N "},
-	{"BL", "      --plot FILE "},
 	{"BL", "      --poll auto|spin|event "},
 	{"BL", "      --inline N "},
 	{"BL", "      --sge N "},
@@ -90,7 +89,7 @@ static const struct listed {
 	{"F", "      --hosts-file FILE "},
 	{"F", "      --html FILE "},
 	{"F", "      --listen PORT "},
-	{"BLDF", "      --metrics FILE "},
+	{"DF", "      --metrics FILE "},
 	{"F", "      --quick "},
 	{"F", "      --start-timeout SECONDS "},
 	{"F", "      --suggest-drain "},
@@ -169,6 +168,20 @@ static void check_layout(const char *help, unsigned int lines_max)
 		check_case(line, (size_t)(text - line) == column);
 	}
 	check_case(help, lines <= lines_max);
+}
+
+/* They share a line. */
+static void measurements_list_their_files(void **state)
+{
+	(void)state;
+	for (unsigned int id = 0; id < CLI_COMMANDS; id++) {
+		bool measures = id == CLI_BANDWIDTH || id == CLI_LATENCY;
+		char help[HELP_MAX];
+
+		read_help(&cli_commands[id], help);
+		check_case(help,
+			!strstr(help, "--plot FILE.svg or FILE.png; --metrics FILE,") == !measures);
+	}
 }
 
 static void help_fits_one_screen(void **state)
@@ -267,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_command_lists_its_options),
+		cmocka_unit_test(measurements_list_their_files),
 		cmocka_unit_test(help_fits_one_screen),
 		cmocka_unit_test(programs_list_commands_examples_and_statuses),
 		cmocka_unit_test(the_server_lists_its_statuses),
