@@ -113,3 +113,31 @@ is_complete() {
 	is_complete "$OUT"
 	is_complete "$DIR/other"
 }
+
+@test "the examples for the textfile collector: the node exporter serves their figures" {
+	local file port=$((20000 + RANDOM % 20000)) status=0
+	command -v prometheus-node-exporter >/dev/null || skip 'prometheus-node-exporter is not installed'
+	mkdir "$DIR/folder"
+	PATH=$(readlink -f "$PAIR_BIN"):$PATH
+	export TEXTFILE_FOLDER=$DIR/folder
+	examples/mesh-metrics.sh "$HOSTS" --duration 0.3 --size 16K --concurrency 1 --via ssh \
+		--agent-path "$(readlink -f "$PAIR_BIN/rdma-client")" || [ $? -eq 1 ]
+	start_server any
+	examples/diagnose-metrics.sh "$ADDRESS" "$PORT" || [ $? -eq 4 ]
+	client bandwidth write --duration 0.3 --metrics "$DIR/folder/bandwidth.prom" "$ADDRESS" "$PORT"
+	client latency write --duration 0.3 --metrics "$DIR/folder/latency.prom" "$ADDRESS" "$PORT"
+	stop_server
+	for file in "$DIR"/folder/*; do
+		! command -v promtool || promtool check metrics <"$file"
+	done
+	prometheus-node-exporter --web.listen-address="127.0.0.1:$port" --collector.disable-defaults --collector.textfile \
+		--collector.textfile.directory="$DIR/folder" 2>"$DIR/exporter" &
+	undo kill $!
+	wait_until curl -s -f -o "$DIR/metrics" "http://127.0.0.1:$port/metrics"
+	has "$DIR/metrics" '^node_textfile_scrape_error 0$'
+	has "$DIR/metrics" '^rdma_mesh_host_up{host="host1"} 1$'
+	has "$DIR/metrics" '^rdma_diagnose_verdict{.*peer="'"$ADDRESS"'",verdict="broken"} 0$'
+	has "$DIR/metrics" '^rdma_diagnose_round_trip_seconds{'
+	has "$DIR/metrics" '^rdma_bandwidth_bytes_per_second{.*size="65536"} [1-9]'
+	has "$DIR/metrics" '^rdma_latency_median_seconds{.*size="8"} [0-9]'
+}

@@ -244,6 +244,39 @@ damaged() {
 	stop_server
 }
 
+# figure NAME LABELS [VALUE]: $FILE has one value of this name whose labels match the expression.
+figure() { [ "$(grep -c -E "^$1\{host=\"[^\"]+\",$2\} ${3:-[0-9.e+-]+}\$" "$FILE")" -eq 1 ] || fail "no $1 of $2: $(cat "$FILE")"; }
+
+# bats test_tags=portable
+@test "--metrics: the figures and the verdict of measurements and diagnoses, also of those that fail" {
+	local FILE=$DIR/rdma.prom labels
+	labels="peer=\"$ADDRESS\",device=\"$VM_DEVICE\",bootstrap=\"[a-z]+\""
+	MODE='write'
+	start_server any
+	measure 0 bandwidth --iterations 5 --size 1K..2K --metrics "$FILE"
+	figure rdma_bandwidth_bytes_per_second "$labels,operation=\"write\",size=\"1024\""
+	figure rdma_bandwidth_bytes_per_second "$labels,operation=\"write\",size=\"2048\""
+	figure rdma_bandwidth_verdict "$labels,operation=\"write\",verdict=\"measured\"" 1
+	measure 1 bandwidth --duration 0.1 --expect 900GB/s --metrics "$FILE"
+	figure rdma_bandwidth_verdict "$labels,operation=\"write\",verdict=\"measured\"" 0
+	figure rdma_bandwidth_verdict "$labels,operation=\"write\",verdict=\"slow\"" 1
+	measure 0 latency --iterations 20 --metrics "$FILE"
+	figure rdma_latency_median_seconds "$labels,operation=\"write\",size=\"8\"" '[0-9.]+e-0[0-9]|0\.[0-9]+'
+	expect 0 client diagnose --metrics "$FILE" "$ADDRESS" "$PORT"
+	figure rdma_diagnose_verdict "$labels,verdict=\"healthy\"" 1
+	figure rdma_diagnose_send_bytes_per_second "$labels" '[0-9.]+'
+	figure rdma_diagnose_round_trip_seconds "$labels"
+	measure 1 latency --iterations 20 --metrics "$DIR/missing/rdma.prom"
+	has "$ERR" "^rdma-client: cannot write $DIR/missing/rdma.prom: No such file or directory\$"
+	stop_server
+	# The file of the run before does not stay.
+	expect 3 client diagnose --metrics "$FILE" "$ADDRESS" "$PORT"
+	figure rdma_diagnose_verdict ".*verdict=\"unknown\"" 1
+	figure rdma_diagnose_exit_status '.*' 3
+	! grep -q bytes_per_second "$FILE" || fail "$(cat "$FILE")"
+	[ "$(echo "$FILE"*)" = "$FILE" ]
+}
+
 # bats test_tags=portable
 @test "compare: a measurement and itself, as text and JSON" {
 	start_server any

@@ -261,6 +261,8 @@ static const struct {
 	{{"bandwidth", "--csv", "--json"}, "--csv and --json are mutually exclusive"},
 	{{"latency", "--csv", "--histogram"}, "--csv and --histogram are mutually exclusive"},
 	{{"write", "--plot", "a.svg"}, "write does not accept --plot" BOTH},
+	{{"write", "--metrics", "a"},
+		"write does not accept --metrics; bandwidth, latency, diagnose and mesh do"},
 	{{"latency", "--plot", "a.pdf"},
 		"--plot must be a file name that ends in .svg or .png, not 'a.pdf'"},
 	{{"latency", "--plot", ".svg"},

@@ -73,6 +73,7 @@ static void assert_same(const struct options *got, const struct options *wanted)
 	assert_int_equal(got->watch, wanted->watch);
 	assert_int_equal(got->interval, wanted->interval);
 	assert_int_equal(got->color, wanted->color);
+	assert_same_text(got->metrics, wanted->metrics);
 	assert_same_text(got->bind, wanted->bind);
 	assert_same_text(got->port_file, wanted->port_file);
 	assert_int_equal(got->count, wanted->count);
@@ -270,6 +271,9 @@ static const struct right {
 	{C, {"--json", "diagnose", "h", "7"}, NULL, {D, H, .json = true}},
 	{C, {"--source", "10.0.0.1", "diagnose", "h", "7"}, NULL, {D, H, .source = "10.0.0.1"}},
 	{C, {"diagnose", "--json", "--quiet"}, NULL, {D, .json = true, .quiet = true}},
+	{C, {"diagnose", "--metrics", "a.prom"}, NULL, {D, .metrics = "a.prom"}},
+	{C, {"diagnose", "h", "--interval=2", "--metrics=a.prom"}, NULL,
+		{D, .host = "h", .interval = 2000, .metrics = "a.prom"}},
 	{C, {"diagnose", "--watch", "-d", "d"}, NULL, {D, .watch = true, .device = "d"}},
 	{C, {"diagnose", "-v", "--interval", "1.5", "h"}, NULL,
 		{D, .host = "h", .verbose = true, .interval = 1500}},
