@@ -38,9 +38,10 @@ in_zsh() {
 }
 
 # help_of PROGRAM [COMMAND]: prints the long options that --help lists, sorted. Those of connections by
-# TCP share a line, and so do those for attributes of files.
+# TCP share a line, and so do those for attributes of files and those for files with results.
 help_of() {
 	"$PAIR_BIN/$1" ${2:+"$2"} --help | sed -E '/^With tcp: /{s//      /; s/, / N\n      /g}
+		/^Results in files: /{s//      /; s/; /\n      /g}
 		/^Attributes kept: /{s//      /; s/-., //g; s/; / N\n      /g; s/\.$/ N/}' |
 		sed -n -E 's/^  (-.,|   ) (--[a-z-]+) .*/\2/p' | sort
 }
