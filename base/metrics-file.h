@@ -62,8 +62,8 @@ void metrics_file_outcome(struct metrics_file *metrics, const struct metrics_out
 int metrics_file_close(struct metrics_file *metrics);
 
 /*
- * Prints the error of metrics_file_open() or metrics_file_close(), if `error` is one. Returns the exit status
- * of a run that ended with `status`: STATUS_FAILED instead of STATUS_OK.
+ * Prints the error of metrics_file_open() or metrics_file_close(), if `error` is one. Returns the
+ * exit status of a run that ended with `status`: STATUS_FAILED instead of STATUS_OK.
  */
 enum exit_status metrics_file_status(
 	const struct output *output, const char *path, int error, enum exit_status status);

@@ -265,12 +265,12 @@ figure() {
 	figure rdma_bandwidth_verdict "$labels,operation=\"write\",verdict=\"slow\"" 1
 	measure 0 latency --iterations 20 --metrics "$FILE"
 	figure rdma_latency_median_seconds "$labels,operation=\"write\",size=\"8\""
+	measure 1 latency --iterations 20 --metrics "$DIR/missing/rdma.prom"
+	has "$ERR" "^rdma-client: cannot write $DIR/missing/rdma.prom: No such file or directory\$"
 	expect 0 client diagnose --metrics "$FILE" "$ADDRESS" "$PORT"
 	figure rdma_diagnose_verdict "$labels,verdict=\"healthy\"" 1
 	figure rdma_diagnose_send_bytes_per_second "$labels" '[0-9.]+'
 	figure rdma_diagnose_round_trip_seconds "$labels"
-	measure 1 latency --iterations 20 --metrics "$DIR/missing/rdma.prom"
-	has "$ERR" "^rdma-client: cannot write $DIR/missing/rdma.prom: No such file or directory\$"
 	stop_server
 	# The file of the run before does not stay.
 	expect 3 client diagnose --metrics "$FILE" "$ADDRESS" "$PORT"
