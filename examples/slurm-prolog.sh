@@ -5,7 +5,7 @@
 #   HealthCheckProgram=/etc/slurm/slurm-prolog.sh
 #   HealthCheckInterval=300
 #
-# Slurm runs it as root with an empty environment. It checks this node only: that an RDMA device is there, has an active port and
+# Slurm runs it as root and without a PATH. It checks this node only: that an RDMA device is there, has an active port and
 # permissions, and that its connection manager answers. No other host takes part, so no other host's fault drains this one. Options of
 # 'rdma-client diagnose', such as --device mlx5_0, may follow in a script that calls this one.
 #
@@ -17,7 +17,7 @@
 # It ends within RDMA_LIMIT + 25 seconds, whatever hangs.
 
 set -u
-PATH=${RDMA_PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}
+export PATH=${RDMA_PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}
 limit=${RDMA_LIMIT:-20} # seconds; a diagnosis ends within 15
 node=${SLURMD_NODENAME:-$(hostname -s)}
 
@@ -41,7 +41,7 @@ read -r -t $((limit + 3)) -u "$status_of" status
 case $status in
 0) exit 0 ;; # ready
 '' | 124 | 137) leave_alone "the diagnosis did not end within $limit seconds" ;;
-126 | 127) leave_alone 'cannot run rdma-client' ;;
+126 | 127) leave_alone "cannot run rdma-client: $(head -n 1 "$folder/errors")" ;;
 esac
 # The verdict and the side of the failure are in the first members of the document.
 report=$(head -c 4096 "$folder/report")
