@@ -59,5 +59,5 @@ case $(timeout -k 1 10 scontrol --oneliner show node "$node") in
 		echo "cannot drain $node" >&2
 	;;
 esac
-echo "$node cannot use RDMA: $reason" >&2
+echo "RDMA fails at $node: $reason" >&2
 exit 1
