@@ -109,6 +109,6 @@ enum exit_status metrics_file_status(
 {
 	if (!error)
 		return status;
-	output_error(output, "cannot write %s: %s", path, strerror(-error));
+	output_error(output, "cannot write the metrics file %s: %s", path, strerror(-error));
 	return status == STATUS_OK ? STATUS_FAILED : status;
 }

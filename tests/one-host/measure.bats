@@ -266,7 +266,7 @@ figure() {
 	measure 0 latency --iterations 20 --metrics "$FILE"
 	figure rdma_latency_median_seconds "$labels,operation=\"write\",size=\"8\""
 	measure 1 latency --iterations 20 --metrics "$DIR/missing/rdma.prom"
-	has "$ERR" "^rdma-client: cannot write $DIR/missing/rdma.prom: No such file or directory\$"
+	has "$ERR" "^rdma-client: cannot write the metrics file $DIR/missing/rdma.prom: No such file or directory\$"
 	expect 0 client diagnose --metrics "$FILE" "$ADDRESS" "$PORT"
 	figure rdma_diagnose_verdict "$labels,verdict=\"healthy\"" 1
 	figure rdma_diagnose_send_bytes_per_second "$labels" '[0-9.]+'
