@@ -127,11 +127,16 @@ enum options_via {
 	VIA_NONE, /* they are started otherwise */
 };
 
+/* RDMA devices that take part in a mesh at each host. */
+#define OPTIONS_DEVICES_MAX 16
+
 /* The options of `mesh` and of its agents. */
 struct options_mesh {
 	const char *hosts, *hosts_file; /* NULL: not given */
 	enum options_via via;
 	bool quick, suggest_drain;
+	bool together;          /* all rails at the same time */
+	bool cross_rail;        /* also from each device to those of other names */
 	uint32_t concurrency;   /* tests at a time; 0: as many as a round has */
 	const char *html;       /* a page to write; NULL: none */
 	const char *topology;   /* a file; NULL: none */

@@ -16,6 +16,7 @@
 #include "cli/option-table.h"
 #include "cli/parse.h"
 #include "cli/places.h"
+#include "host/device-list.h"
 #include "protocol/attributes.h"
 #include "protocol/command.h"
 #include "protocol/test-parameters.h"
@@ -1064,6 +1065,8 @@ static enum options_result check_mesh(struct options *options)
 	if (options->copy.rsh && mesh->via != VIA_AUTO && mesh->via != VIA_SSH &&
 		mesh->via != VIA_PDSH)
 		return options_wrong(options, "--rsh needs --via ssh or pdsh");
+	if (mesh->cross_rail && device_list_single(options->device))
+		return options_wrong(options, "--cross-rail needs several devices");
 	if (measure->smallest != measure->largest)
 		return options_wrong(options, "mesh takes one --size, not a range");
 	if (measure->smallest == 0)
@@ -1074,6 +1077,17 @@ static enum options_result check_mesh(struct options *options)
 		mesh->start_timeout = START_DEFAULT;
 	options->port = 0;
 	return mesh->listen ? take_listen(options) : OPTIONS_RUN;
+}
+
+/* Checks --device of a mesh or its agent. */
+static enum options_result check_devices(struct options *options)
+{
+	if (device_list_is_valid(options->device, OPTIONS_DEVICES_MAX))
+		return OPTIONS_RUN;
+	return options_wrong(options,
+		"--device must be all, or at most %d different names with commas between them, "
+		"not '%s'",
+		OPTIONS_DEVICES_MAX, options->device);
 }
 
 /* Checks the combination of options after each has been checked alone. */
@@ -1101,12 +1115,13 @@ static enum options_result check_together(struct options *options, const struct 
 	case CLI_SEND_GROUP:
 		return check_multicast(options);
 	case CLI_MESH:
-		return check_mesh(options);
+		return check_devices(options) == OPTIONS_RUN ? check_mesh(options) : OPTIONS_WRONG;
+	case CLI_MESH_AGENT:
+		return check_devices(options);
 	case CLI_STATUS:
 	case CLI_RECEIVE_GROUP:
 	case CLI_COMPARE:
 	case CLI_EXPLAIN:
-	case CLI_MESH_AGENT:
 	case CLI_COMMANDS:
 		break;
 	}

@@ -32,12 +32,14 @@ bool agent_test_read(struct agent_test *test, struct json_object *request)
 		!wire_number(request, "duration_ms", 1, AGENT_TEST_MS_MAX, &test->milliseconds) ||
 		!wire_number(request, "timeout_ms", 1, AGENT_TEST_MS_MAX, &test->timeout_ms))
 		return false;
+	wire_text(request, "device", test->device, sizeof(test->device));
 	test->latency = strcmp(kind, "latency") == 0;
 	return test->latency || strcmp(kind, "bandwidth") == 0;
 }
 
-int agent_test_start(struct agent_test *test, const char *device, int secret, struct child *child)
+int agent_test_start(struct agent_test *test, int secret, struct child *child)
 {
+	const char *device = *test->device ? test->device : NULL;
 	char program[4096], port[NUMBER_SIZE], size[NUMBER_SIZE], duration[NUMBER_SIZE];
 	char timeout[NUMBER_SIZE];
 	const char *words[24];

@@ -6,6 +6,7 @@
 #define MESH_AGENT_TEST_H
 
 #include "cli/options.h"
+#include "host/device-list.h"
 #include "mesh/child.h"
 
 struct json_object;
@@ -21,6 +22,7 @@ struct agent_test {
 	bool latency;
 	uint64_t port, size, milliseconds, timeout_ms;
 	char addresses[AGENT_ADDRESSES_SIZE];
+	char device[DEVICE_NAME_SIZE];   /* of this host; "": any, or that of --device */
 	char address[OPTIONS_HOST_SIZE]; /* of them, the one that this host reaches */
 	deadline_t deadline;
 };
@@ -28,11 +30,8 @@ struct agent_test {
 /* Reads the coordinator's request. Returns false if it is invalid. */
 bool agent_test_read(struct agent_test *test, struct json_object *request);
 
-/*
- * Starts the test through the named device, or any if it is NULL. secret: the file with the secret
- * of the measurements. Returns 0, or -errno.
- */
-int agent_test_start(struct agent_test *test, const char *device, int secret, struct child *child);
+/* Starts it. secret: the file with the secret of the measurements. Returns 0, or -errno. */
+int agent_test_start(struct agent_test *test, int secret, struct child *child);
 
 /*
  * Returns the message with the result of a child that has ended, or of one that could not be

@@ -1,6 +1,6 @@
 /*
- * See mesh/agent.h. One loop waits for the coordinator, the server and the client of the current
- * test; what they have is handled at once. Whatever ends the loop, both children end.
+ * See mesh/agent.h. One loop waits for the coordinator, the server and the clients of current
+ * tests; what they have is handled at once. Whatever ends the loop, both children end.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -34,6 +34,12 @@
 #define ATTEMPTS_MS 20000
 #define PAUSE_MS    500
 
+/* A test, while its client runs. */
+struct running {
+	struct child client;
+	struct agent_test test;
+};
+
 /* A server that serves any number of clients. */
 #define MANY_CLIENTS "18446744073709551615"
 
@@ -50,9 +56,9 @@ struct agent {
 	deadline_t silence; /* when the coordinator counts as dead */
 	struct child server;
 	bool announced; /* the server listens, or cannot */
-	struct child client;
-	struct agent_test test;
-	int signals, signal; /* the descriptor; the signal that was received */
+	struct inventory inventory;
+	struct running tests[MESH_DEVICES_MAX]; /* at a time: usually one */
+	int signals, signal;                    /* the descriptor; the signal that was received */
 	bool over;
 	enum exit_status status;
 };
@@ -238,18 +244,29 @@ static void send_message(struct agent *agent, struct json_object *message)
 		lose(agent, "send");
 }
 
+/* Returns the next device of --device, from the one of this index on; NULL: none. */
+static const struct inventory_device *next_device(const struct agent *agent, size_t *index)
+{
+	while (*index < agent->inventory.device_count) {
+		const struct inventory_device *device = &agent->inventory.devices[(*index)++];
+
+		if (device_list_has(agent->options->device, device->name))
+			return device;
+	}
+	return NULL;
+}
+
+/* Reports the host and each of its devices. */
 static void send_facts(struct agent *agent, bool *usable)
 {
-	struct json_object *message = json_object_new_object();
-	char problem[AGENT_PROBLEM_SIZE];
-	struct facts facts;
+	const struct inventory_device *device;
+	size_t index = 0;
 
-	agent_facts(agent->options->device, &facts, problem);
-	document_add(message, "facts", facts_json(&facts));
-	text_printable(problem);
-	document_add_known_text(message, "problem", problem);
-	*usable = *problem == '\0';
-	send_message(agent, message);
+	/* Without an inventory, there is no device. */
+	inventory_take("", NULL, &agent->inventory);
+	while (!agent->over && (device = next_device(agent, &index)))
+		send_message(agent, agent_facts_device(&agent->inventory, device));
+	send_message(agent, agent_facts_host(&agent->inventory, agent->options->device, usable));
 }
 
 /* Reports that the server cannot be used. */
@@ -270,8 +287,9 @@ static void send_problem(struct agent *agent, const char *text)
 static void start_server(struct agent *agent)
 {
 	char program[4096], secret[SECRET_TEXT_SIZE];
+	const char *device = device_list_single(agent->options->device);
 	const char *words[] = {program, "any", "--stdio", "--count", MANY_CLIENTS,
-		agent->options->device ? "--device" : NULL, agent->options->device, NULL};
+		device ? "--device" : NULL, device, NULL};
 	int error;
 
 	child_own_program("rdma-server", program, sizeof(program));
@@ -286,10 +304,12 @@ static void start_server(struct agent *agent)
 	secret_forget(secret, sizeof(secret));
 }
 
-/* Reports where the server listens. */
+/* Reports where the server listens, also through each device. */
 static void announce(struct agent *agent)
 {
+	const struct inventory_device *device;
 	struct json_object *message;
+	size_t index = 0;
 	char line[AGENT_ADDRESSES_SIZE];
 	const char *addresses;
 	uint16_t port;
@@ -303,6 +323,8 @@ static void announce(struct agent *agent)
 		send_problem(agent, "no RDMA device has an address");
 		return;
 	}
+	while (!agent->over && (device = next_device(agent, &index)))
+		send_message(agent, agent_facts_addresses(device, addresses));
 	message = json_object_new_object();
 	document_add_number(message, "port", port);
 	document_add_text(message, "addresses", addresses);
@@ -327,40 +349,53 @@ static void check_server(struct agent *agent)
 
 /* Tests. */
 
-static void send_result(struct agent *agent, const struct child *child, int error)
+static void send_result(
+	struct agent *agent, const struct running *running, const struct child *child, int error)
 {
-	struct json_object *message = agent_test_result(&agent->test, child, error);
+	struct json_object *message = agent_test_result(&running->test, child, error);
 
 	if (wire_send(&agent->wire, message))
 		lose(agent, "send");
 }
 
+/* Returns a place for another test, or NULL. */
+static struct running *free_place(struct agent *agent)
+{
+	for (unsigned int i = 0; i < MESH_DEVICES_MAX; i++)
+		if (!child_runs(&agent->tests[i].client))
+			return &agent->tests[i];
+	return NULL;
+}
+
 static void begin_test(struct agent *agent, struct json_object *message)
 {
+	struct running *running = free_place(agent);
+	const char *single = device_list_single(agent->options->device);
 	int error;
 
-	if (child_runs(&agent->client) || !agent_test_read(&agent->test, message)) {
+	if (!running || !agent_test_read(&running->test, message)) {
 		lose(agent, "an invalid request");
 		return;
 	}
-	error = agent_test_start(
-		&agent->test, agent->options->device, agent->measuring_file, &agent->client);
+	if (!*running->test.device && single)
+		snprintf(running->test.device, sizeof(running->test.device), "%s", single);
+	error = agent_test_start(&running->test, agent->measuring_file, &running->client);
 	if (error)
-		send_result(agent, NULL, error);
+		send_result(agent, running, NULL, error);
 }
 
-static void check_client(struct agent *agent)
+static void check_test(struct agent *agent, struct running *running)
 {
-	if (child_runs(&agent->client) && deadline_left(agent->test.deadline) == 0)
-		child_end(&agent->client);
-	if (!child_check(&agent->client)) {
-		if (!child_is_stuck(&agent->client))
+	if (child_runs(&running->client) && deadline_left(running->test.deadline) == 0)
+		child_end(&running->client);
+	if (!child_check(&running->client)) {
+		if (!child_is_stuck(&running->client))
 			return;
-		send_result(agent, NULL, -ETIMEDOUT);
+		send_result(agent, running, NULL, -ETIMEDOUT);
 	} else {
-		send_result(agent, &agent->client, 0);
+		send_result(agent, running, &running->client, 0);
 	}
-	child_free(&agent->client);
+	child_free(&running->client);
 }
 
 /* The loop. */
@@ -404,17 +439,24 @@ static void read_coordinator(struct agent *agent)
 /* Waits for the next event, at most until a deadline. */
 static void turn(struct agent *agent)
 {
-	struct pollfd polled[6] = {{.fd = agent->wire.socket, .events = POLLIN},
+	struct pollfd polled[4 + 2 * MESH_DEVICES_MAX] = {
+		{.fd = agent->wire.socket, .events = POLLIN},
 		{.fd = agent->signals, .events = POLLIN}};
 	int milliseconds = deadline_left(agent->silence);
 	size_t count = 2;
 
 	if (agent->wire.out_used > 0)
 		polled[0].events |= POLLOUT;
-	if (child_runs(&agent->client) && deadline_left(agent->test.deadline) < milliseconds)
-		milliseconds = deadline_left(agent->test.deadline);
 	count += child_poll(&agent->server, polled + count, &milliseconds);
-	count += child_poll(&agent->client, polled + count, &milliseconds);
+	for (unsigned int i = 0; i < MESH_DEVICES_MAX; i++) {
+		const struct running *running = &agent->tests[i];
+
+		if (!child_runs(&running->client))
+			continue;
+		if (deadline_left(running->test.deadline) < milliseconds)
+			milliseconds = deadline_left(running->test.deadline);
+		count += child_poll(&running->client, polled + count, &milliseconds);
+	}
 	if (poll(polled, count, milliseconds) < 0 && errno != EINTR)
 		lose(agent, strerror(errno));
 	if (polled[1].revents) {
@@ -441,8 +483,8 @@ static void serve_coordinator(struct agent *agent)
 		turn(agent);
 		if (child_runs(&agent->server))
 			check_server(agent);
-		if (!agent->over)
-			check_client(agent);
+		for (unsigned int i = 0; i < MESH_DEVICES_MAX && !agent->over; i++)
+			check_test(agent, &agent->tests[i]);
 	}
 }
 
@@ -495,8 +537,10 @@ static int load_token(struct agent *agent)
 
 static void close_agent(struct agent *agent)
 {
-	child_free(&agent->client);
+	for (unsigned int i = 0; i < MESH_DEVICES_MAX; i++)
+		child_free(&agent->tests[i].client);
 	child_free(&agent->server);
+	inventory_free(&agent->inventory);
 	wire_close(&agent->wire);
 	secret_free(agent->token);
 	if (agent->token_file >= 0)
@@ -515,9 +559,10 @@ enum exit_status mesh_agent(const struct options *options, const char *program, 
 		.measuring_file = -1,
 		.wire = {.socket = -1},
 		.server = CHILD_NONE,
-		.client = CHILD_NONE,
 		.signals = -1};
 
+	for (unsigned int i = 0; i < MESH_DEVICES_MAX; i++)
+		agent.tests[i].client = CHILD_NONE;
 	choose_name(&agent);
 	if (load_token(&agent) == 0) {
 		agent.signals = signals_open();

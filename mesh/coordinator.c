@@ -61,16 +61,106 @@ int64_t coordinator_now(const struct coordinator *coordinator)
 	return deadline_now() - coordinator->start;
 }
 
+/* Rails. */
+
+static const struct mesh_rail any_device;
+
+int coordinator_set_rails(
+	struct coordinator *coordinator, const struct mesh_rail *rails, unsigned int count)
+{
+	void *running =
+		calloc((size_t)coordinator->list->count * count, sizeof(coordinator->running[0]));
+
+	if (!running)
+		return -ENOMEM;
+	free(coordinator->running);
+	coordinator->running = running;
+	coordinator->rails = rails;
+	coordinator->rail_count = count;
+	return 0;
+}
+
+static struct mesh_device *find_device(const struct mesh_host *host, const char *name)
+{
+	for (unsigned int i = 0; i < host->device_count; i++)
+		if (strcmp(host->devices[i].facts.device, name) == 0)
+			return &host->devices[i];
+	return NULL;
+}
+
+const struct mesh_device *coordinator_device(
+	const struct coordinator *coordinator, unsigned int host, const char *name)
+{
+	return find_device(&coordinator->hosts[host], name);
+}
+
+const struct mesh_device *coordinator_rail_device(const struct coordinator *coordinator,
+	unsigned int host, const struct mesh_rail *rail, enum mesh_end end)
+{
+	const struct mesh_host *of = &coordinator->hosts[host];
+
+	if (*rail->device[end])
+		return find_device(of, rail->device[end]);
+	for (unsigned int i = 0; i < of->device_count; i++)
+		if (!*of->devices[i].problem)
+			return &of->devices[i];
+	return of->device_count > 0 ? &of->devices[0] : NULL;
+}
+
+bool mesh_rail_is_plain(const struct mesh_rail *rail)
+{
+	return rail->number[MESH_FROM] == rail->number[MESH_TO];
+}
+
+const char *coordinator_reason(const struct coordinator *coordinator, unsigned int host,
+	const struct mesh_rail *rail, enum mesh_end end)
+{
+	const struct mesh_host *of = &coordinator->hosts[host];
+	const struct mesh_device *device;
+
+	if (of->state != MESH_HOST_READY)
+		return *of->reason ? of->reason : "no agent has connected";
+	if (!*rail->device[end])
+		return NULL;
+	device = find_device(of, rail->device[end]);
+	return !device              ? "it has no such device"
+	       : *device->problem   ? device->problem
+	       : !device->addresses ? "its server has no address there"
+				    : NULL;
+}
+
+bool coordinator_is_ready(const struct coordinator *coordinator, unsigned int host,
+	const struct mesh_rail *rail, enum mesh_end end)
+{
+	return !coordinator_reason(coordinator, host, rail, end);
+}
+
 /* Tests. */
 
-static void finish(struct coordinator *coordinator, unsigned int from, struct mesh_outcome *outcome)
+static struct mesh_running *running_of(
+	const struct coordinator *coordinator, unsigned int from, unsigned int rail)
 {
-	struct mesh_running *running = &coordinator->running[from];
+	return &coordinator->running[(size_t)from * coordinator->rail_count + rail];
+}
+
+/* What a test occupies of the host at one of its ends: its device, or without --together all. */
+static uint32_t needs(
+	const struct coordinator *coordinator, const struct mesh_test *test, enum mesh_end end)
+{
+	return coordinator->options->mesh.together
+		       ? UINT32_C(1) << coordinator->rails[test->rail].number[end]
+		       : UINT32_MAX;
+}
+
+static void finish(
+	struct coordinator *coordinator, struct mesh_running *running, struct mesh_outcome *outcome)
+{
 	const struct mesh_test test = running->test;
 
 	running->active = false;
 	coordinator->running_count--;
-	coordinator->hosts[test.from].busy = coordinator->hosts[test.to].busy = false;
+	coordinator->hosts[test.from].busy &= ~needs(coordinator, &test, MESH_FROM);
+	coordinator->hosts[test.to].busy &= ~needs(coordinator, &test, MESH_TO);
 	outcome->start_ms = running->start_ms;
 	outcome->end_ms = coordinator_now(coordinator);
 	coordinator->listener.finished(coordinator->listener.user, &test, outcome);
@@ -79,11 +169,12 @@ static void finish(struct coordinator *coordinator, unsigned int from, struct me
 /* Reports that a test said nothing. */
 static void give_up(struct coordinator *coordinator, const struct mesh_test *test, const char *why)
 {
+	struct mesh_running *running = running_of(coordinator, test->from, test->rail);
 	struct mesh_outcome outcome = {0};
 
 	snprintf(outcome.message, sizeof(outcome.message), "%s", why);
-	if (coordinator->running[test->from].active) {
-		finish(coordinator, test->from, &outcome);
+	if (running->active) {
+		finish(coordinator, running, &outcome);
 		return;
 	}
 	outcome.start_ms = outcome.end_ms = coordinator_now(coordinator);
@@ -103,8 +194,12 @@ static void lose_host(struct coordinator *coordinator, unsigned int index, const
 	}
 	snprintf(text, sizeof(text), "the agent at %.200s was lost",
 		coordinator->list->names[index]);
-	if (coordinator->running[index].active)
-		give_up(coordinator, &coordinator->running[index].test, text);
+	for (unsigned int rail = 0; rail < coordinator->rail_count; rail++) {
+		const struct mesh_running *running = running_of(coordinator, index, rail);
+
+		if (running->active)
+			give_up(coordinator, &running->test, text);
+	}
 }
 
 /* Peers. */
@@ -234,9 +329,8 @@ static void take_proof(
 	send_to(coordinator, peer, reply);
 }
 
-static void take_facts(struct mesh_host *host, struct json_object *facts)
+static void take_facts(struct mesh_facts *known, struct json_object *facts)
 {
-	struct mesh_facts *known = &host->facts;
 	const struct {
 		const char *key;
 		char *text;
@@ -250,16 +344,29 @@ static void take_facts(struct mesh_host *host, struct json_object *facts)
 	wire_number(facts, "interface_mtu", 1, UINT32_MAX, &known->interface_mtu);
 }
 
+/* Returns the running test of a host that has this number, or NULL. */
+static struct mesh_running *find_running(
+	const struct coordinator *coordinator, unsigned int host, uint64_t number)
+{
+	for (unsigned int rail = 0; rail < coordinator->rail_count; rail++) {
+		struct mesh_running *running = running_of(coordinator, host, rail);
+
+		if (running->active && running->number == number)
+			return running;
+	}
+	return NULL;
+}
+
 static void take_result(
 	struct coordinator *coordinator, struct mesh_peer *peer, struct json_object *message)
 {
-	const struct mesh_running *running = &coordinator->running[peer->host];
 	struct mesh_outcome outcome = {.measured = true};
+	struct mesh_running *running = NULL;
 	uint64_t number, status;
 
-	if (!running->active || !wire_number(message, "result", 0, UINT32_MAX, &number) ||
-		number != running->number ||
-		!wire_number(message, "status", 0, UINT8_MAX, &status)) {
+	if (wire_number(message, "result", 0, UINT32_MAX, &number))
+		running = find_running(coordinator, peer->host, number);
+	if (!running || !wire_number(message, "status", 0, UINT8_MAX, &status)) {
 		drop(coordinator, peer, "an unexpected result");
 		return;
 	}
@@ -276,21 +383,60 @@ static void take_result(
 	/* Without its agent, the other host has no server. */
 	outcome.measured =
 		outcome.good || coordinator->hosts[running->test.to].state == MESH_HOST_READY;
-	finish(coordinator, peer->host, &outcome);
+	finish(coordinator, running, &outcome);
+}
+
+/* Returns the device of this name, which is new unless the host has it already; NULL: none. */
+static struct mesh_device *add_device(struct mesh_host *host, const char *name)
+{
+	struct mesh_device *device = find_device(host, name);
+
+	if (device || !*name || host->device_count == MESH_DEVICES_MAX)
+		return device;
+	if (!host->devices)
+		host->devices = calloc(MESH_DEVICES_MAX, sizeof(host->devices[0]));
+	if (!host->devices)
+		return NULL;
+	device = &host->devices[host->device_count++];
+	snprintf(device->facts.device, sizeof(device->facts.device), "%s", name);
+	return device;
+}
+
+/* What an agent says about one device of its host, before its server is announced. */
+static void take_device(struct mesh_host *host, const char *name, struct json_object *message)
+{
+	struct mesh_device *device = add_device(host, name);
+	char addresses[AGENT_ADDRESSES_SIZE];
+
+	if (!device)
+		return;
+	take_facts(&device->facts, document_member(message, "facts"));
+	/* Its name stays what it was found by. */
+	snprintf(device->facts.device, sizeof(device->facts.device), "%s", name);
+	wire_text(message, "problem", device->problem, sizeof(device->problem));
+	if (!device->addresses && wire_text(message, "addresses", addresses, sizeof(addresses)) &&
+		*addresses)
+		device->addresses = strdup(addresses);
 }
 
 static void take_message(
 	struct coordinator *coordinator, struct mesh_peer *peer, struct json_object *message)
 {
 	struct mesh_host *host = &coordinator->hosts[peer->host];
+	char device[MESH_FACT_SIZE];
 	uint64_t port;
 
 	if (document_member(message, "result")) {
 		take_result(coordinator, peer, message);
 		return;
 	}
-	if (document_member(message, "facts"))
-		take_facts(host, document_member(message, "facts"));
+	if (wire_text(message, "device", device, sizeof(device))) {
+		if (host->state == MESH_HOST_STARTING)
+			take_device(host, device, message);
+		return;
+	}
+	take_facts(&host->facts, document_member(message, "facts"));
+	wire_text(message, "warning", host->warning, sizeof(host->warning));
 	if (wire_text(message, "problem", host->reason, sizeof(host->reason)) && *host->reason)
 		host->state = MESH_HOST_UNUSABLE;
 	if (host->state == MESH_HOST_STARTING &&
@@ -376,9 +522,13 @@ static void check_deadlines(struct coordinator *coordinator)
 		}
 	}
 	for (unsigned int i = 0; i < coordinator->list->count; i++)
-		if (coordinator->running[i].active &&
-			deadline_left(coordinator->running[i].deadline) == 0)
-			drop(coordinator, coordinator->hosts[i].peer, "its test does not end");
+		for (unsigned int rail = 0; rail < coordinator->rail_count; rail++) {
+			const struct mesh_running *running = running_of(coordinator, i, rail);
+
+			if (running->active && deadline_left(running->deadline) == 0)
+				drop(coordinator, coordinator->hosts[i].peer,
+					"its test does not end");
+		}
 }
 
 /* Waits for events, at most for one tick, and handles them. */
@@ -456,16 +606,31 @@ void coordinator_gather(struct coordinator *coordinator)
 
 /* Running tests. */
 
-static bool is_free(const struct coordinator *coordinator, unsigned int host)
+static bool is_free(const struct coordinator *coordinator, const struct mesh_test *test)
 {
-	return coordinator->hosts[host].state == MESH_HOST_READY && !coordinator->hosts[host].busy;
+	return !(coordinator->hosts[test->from].busy & needs(coordinator, test, MESH_FROM)) &&
+	       !(coordinator->hosts[test->to].busy & needs(coordinator, test, MESH_TO));
+}
+
+/* Adds where the server listens, and the device of the client, unless any will do. */
+static void add_server(const struct coordinator *coordinator, const struct mesh_test *test,
+	struct json_object *message)
+{
+	const struct mesh_rail *rail = &coordinator->rails[test->rail];
+	const struct mesh_host *server = &coordinator->hosts[test->to];
+	const char *addresses = server->addresses;
+
+	if (*rail->device[MESH_TO])
+		addresses = find_device(server, rail->device[MESH_TO])->addresses;
+	document_add_number(message, "port", server->port);
+	document_add_text(message, "addresses", addresses);
+	document_add_known_text(message, "device", rail->device[MESH_FROM]);
 }
 
 static void begin(struct coordinator *coordinator, const struct mesh_test *test)
 {
 	const struct options *options = coordinator->options;
-	struct mesh_running *running = &coordinator->running[test->from];
-	const struct mesh_host *server = &coordinator->hosts[test->to];
+	struct mesh_running *running = running_of(coordinator, test->from, test->rail);
 	struct json_object *message = json_object_new_object();
 	int64_t duration = options->measure.duration;
 
@@ -479,11 +644,11 @@ static void begin(struct coordinator *coordinator, const struct mesh_test *test)
 		.deadline = deadline_in(duration + 2 * options->timeout + SLACK_MS),
 	};
 	coordinator->running_count++;
-	coordinator->hosts[test->from].busy = coordinator->hosts[test->to].busy = true;
+	coordinator->hosts[test->from].busy |= needs(coordinator, test, MESH_FROM);
+	coordinator->hosts[test->to].busy |= needs(coordinator, test, MESH_TO);
 	document_add_number(message, "test", running->number);
 	document_add_text(message, "kind", test->latency ? "latency" : "bandwidth");
-	document_add_number(message, "port", server->port);
-	document_add_text(message, "addresses", server->addresses);
+	add_server(coordinator, test, message);
 	document_add_number(
 		message, "size", test->latency ? LATENCY_SIZE : options->measure.smallest);
 	document_add_number(message, "duration_ms", (uint64_t)duration);
@@ -499,13 +664,14 @@ static unsigned int begin_tests(struct coordinator *coordinator, struct mesh_tes
 
 	for (unsigned int i = 0; i < count; i++) {
 		const struct mesh_test test = left[i];
-		bool possible = coordinator->hosts[test.from].state == MESH_HOST_READY &&
-				coordinator->hosts[test.to].state == MESH_HOST_READY;
+		const struct mesh_rail *rail = &coordinator->rails[test.rail];
+		bool possible = coordinator_is_ready(coordinator, test.from, rail, MESH_FROM) &&
+				coordinator_is_ready(coordinator, test.to, rail, MESH_TO);
 
 		if (!possible)
 			give_up(coordinator, &test, "a host was lost");
 		else if ((most > 0 && coordinator->running_count >= most) ||
-			 !is_free(coordinator, test.from) || !is_free(coordinator, test.to))
+			 !is_free(coordinator, &test))
 			left[kept++] = test;
 		else
 			begin(coordinator, &test);
@@ -529,7 +695,7 @@ void coordinator_run(struct coordinator *coordinator, const struct mesh_test *te
 	}
 	for (unsigned int i = 0; i < count; i++)
 		give_up(coordinator, &left[i], "interrupted");
-	for (unsigned int i = 0; i < coordinator->list->count; i++)
+	for (unsigned int i = 0; i < coordinator->list->count * coordinator->rail_count; i++)
 		if (coordinator->running[i].active)
 			give_up(coordinator, &coordinator->running[i].test, "interrupted");
 	free(left);
@@ -625,11 +791,10 @@ static int allocate(struct coordinator *coordinator)
 	coordinator->hosts = calloc(hosts, sizeof(coordinator->hosts[0]));
 	coordinator->peers = calloc(coordinator->peer_count, sizeof(coordinator->peers[0]));
 	coordinator->polled = calloc(coordinator->polled_size, sizeof(coordinator->polled[0]));
-	coordinator->running = calloc(hosts, sizeof(coordinator->running[0]));
 	coordinator->addresses = calloc(ADDRESSES_MAX, sizeof(coordinator->addresses[0]));
 	return coordinator->hosts && coordinator->peers && coordinator->polled &&
-			       coordinator->running && coordinator->addresses
-		       ? 0
+			       coordinator->addresses
+		       ? coordinator_set_rails(coordinator, &any_device, 1)
 		       : -ENOMEM;
 }
 
@@ -687,6 +852,11 @@ void coordinator_close(struct coordinator *coordinator)
 	if (coordinator->signals >= 0)
 		close(coordinator->signals);
 	secret_free(coordinator->token);
+	for (unsigned int i = 0; coordinator->hosts && i < coordinator->list->count; i++) {
+		for (unsigned int j = 0; j < coordinator->hosts[i].device_count; j++)
+			free(coordinator->hosts[i].devices[j].addresses);
+		free(coordinator->hosts[i].devices);
+	}
 	free(coordinator->hosts);
 	free(coordinator->peers);
 	free(coordinator->polled);

@@ -26,7 +26,7 @@ enum mesh_host_state {
 	MESH_HOST_LOST,     /* its agent was there */
 };
 
-/* Facts of a host, as its agent reports them; "" or 0: unknown. */
+/* Facts of a host or of a device, as its agent reports them; "" or 0: unknown. */
 #define MESH_FACT_SIZE 96
 
 struct mesh_facts {
@@ -36,20 +36,46 @@ struct mesh_facts {
 	uint64_t interface_mtu;
 };
 
+/* An RDMA device of a host. */
+struct mesh_device {
+	struct mesh_facts facts;        /* with its name */
+	char problem[MESH_REASON_SIZE]; /* why it cannot be used; "": it can */
+	char *addresses;                /* of the server, through this device; NULL: none */
+};
+
 struct mesh_host {
 	enum mesh_host_state state;
-	char reason[MESH_REASON_SIZE]; /* why it is not ready */
+	char reason[MESH_REASON_SIZE];  /* why it is not ready */
+	char warning[MESH_REASON_SIZE]; /* of its addresses; "": none */
 	struct mesh_facts facts;
+	struct mesh_device *devices; /* room for MESH_DEVICES_MAX, once there is one */
+	unsigned int device_count;
 	uint16_t port; /* of its server */
 	char addresses[AGENT_ADDRESSES_SIZE];
 	struct mesh_peer *peer; /* NULL: none */
-	bool busy;              /* in a test */
+	uint32_t busy;          /* which devices are in tests: bits, as in struct mesh_rail */
+};
+
+/* The ends of a test: the host that sends, and the one that receives. */
+enum mesh_end { MESH_FROM, MESH_TO };
+
+#define MESH_RAIL_SIZE (2 * MESH_FACT_SIZE)
+
+/*
+ * A rail: the device of each host that sends, and the one that receives, usually the same. All
+ * pairs of a rail are a mesh of their own.
+ */
+struct mesh_rail {
+	char name[MESH_RAIL_SIZE];      /* "mlx5_0", "mlx5_0->mlx5_1"; "": any device */
+	char device[2][MESH_FACT_SIZE]; /* of each end; "": any */
+	unsigned int number[2];         /* of the devices, below MESH_DEVICES_MAX */
 };
 
 /* A test of one direction. */
 struct mesh_test {
 	unsigned int from, to;
 	bool latency;
+	unsigned int rail;
 };
 
 struct mesh_outcome {
@@ -87,7 +113,9 @@ struct coordinator {
 	unsigned int address_count;
 	deadline_t start, ping;
 	uint64_t next_number;
-	struct mesh_running *running; /* tests, by the host that sends */
+	const struct mesh_rail *rails;
+	unsigned int rail_count;
+	struct mesh_running *running; /* tests, by the host that sends and the rail */
 	unsigned int running_count;
 	unsigned int strangers; /* peers without the token, so far */
 };
@@ -107,8 +135,37 @@ int coordinator_launch(
 void coordinator_gather(struct coordinator *coordinator);
 
 /*
- * Runs the tests, in this order where hosts are free, at most `most` at a time (0: any number).
- * Each is reported to the listener, also if a signal ends the run.
+ * Sets the rails, which stay the caller's, until coordinator_close(); no test may run. Before, there
+ * is one, of any device. Returns 0 or -ENOMEM.
+ */
+int coordinator_set_rails(
+	struct coordinator *coordinator, const struct mesh_rail *rails, unsigned int count);
+
+/* Returns the named device of a host; NULL: it has none of this name. */
+const struct mesh_device *coordinator_device(
+	const struct coordinator *coordinator, unsigned int host, const char *name);
+
+/*
+ * Returns a host's device of an end of a rail; if that is any device, the first that can be used,
+ * or else the first one; NULL: none.
+ */
+const struct mesh_device *coordinator_rail_device(const struct coordinator *coordinator,
+	unsigned int host, const struct mesh_rail *rail, enum mesh_end end);
+
+/* True if both ends of a rail have the same device. */
+bool mesh_rail_is_plain(const struct mesh_rail *rail);
+
+/* Why a host, or its device of this end of a rail, cannot be tested; NULL: it can. */
+const char *coordinator_reason(const struct coordinator *coordinator, unsigned int host,
+	const struct mesh_rail *rail, enum mesh_end end);
+
+/* True if it can be tested. */
+bool coordinator_is_ready(const struct coordinator *coordinator, unsigned int host,
+	const struct mesh_rail *rail, enum mesh_end end);
+
+/*
+ * Runs the tests, in this order where hosts are free, or with --together their devices, at most
+ * `most` at a time (0: any number). Each is reported to the listener, also if a signal ends the run.
  */
 void coordinator_run(struct coordinator *coordinator, const struct mesh_test *tests,
 	unsigned int count, unsigned int most);

@@ -12,55 +12,71 @@
 /* Names of hosts in a line, before it says how many more there are. */
 #define NAMES_MAX 8
 
-static const struct {
+struct fact_row {
 	const char *name;
 	size_t field; /* of struct mesh_facts: a text, except for the MTU */
-} compared[] = {
-	{"driver", offsetof(struct mesh_facts, driver)},
-	{"firmware", offsetof(struct mesh_facts, firmware)},
-	{"rate", offsetof(struct mesh_facts, rate)},
-	{"link layer", offsetof(struct mesh_facts, link_layer)},
-	{"GID type", offsetof(struct mesh_facts, gid_type)},
-	{"interface MTU", offsetof(struct mesh_facts, interface_mtu)},
-	{"release", offsetof(struct mesh_facts, version)},
-	{"kernel", offsetof(struct mesh_facts, kernel)},
+	bool of_host; /* not of a device */
 };
 
-/* The value of a fact of a host; "": unknown. */
-static const char *value_of(const struct coordinator *coordinator, unsigned int host, size_t field,
-	char text[MESH_FACT_SIZE])
-{
-	const struct mesh_facts *facts = &coordinator->hosts[host].facts;
+static const struct fact_row compared[] = {
+	{"driver", offsetof(struct mesh_facts, driver), false},
+	{"firmware", offsetof(struct mesh_facts, firmware), false},
+	{"rate", offsetof(struct mesh_facts, rate), false},
+	{"link layer", offsetof(struct mesh_facts, link_layer), false},
+	{"GID type", offsetof(struct mesh_facts, gid_type), false},
+	{"interface MTU", offsetof(struct mesh_facts, interface_mtu), false},
+	{"release", offsetof(struct mesh_facts, version), true},
+	{"kernel", offsetof(struct mesh_facts, kernel), true},
+};
 
-	if (field != offsetof(struct mesh_facts, interface_mtu))
-		return (const char *)facts + field;
+/* What is compared: a fact of each host, or of its device of a rail. */
+struct comparison {
+	const struct coordinator *coordinator;
+	const struct fact_row *row;
+	const struct mesh_rail *rail;
+};
+
+/* The value of a host; "": unknown. */
+static const char *value_of(
+	const struct comparison *comparison, unsigned int host, char text[MESH_FACT_SIZE])
+{
+	const struct mesh_facts *facts = &comparison->coordinator->hosts[host].facts;
+	const struct mesh_device *device;
+
+	if (!comparison->row->of_host) {
+		device = coordinator_rail_device(
+			comparison->coordinator, host, comparison->rail, MESH_FROM);
+		if (!device)
+			return "";
+		facts = &device->facts;
+	}
+	if (comparison->row->field != offsetof(struct mesh_facts, interface_mtu))
+		return (const char *)facts + comparison->row->field;
 	snprintf(text, MESH_FACT_SIZE, "%" PRIu64, facts->interface_mtu);
 	return facts->interface_mtu ? text : "";
 }
 
 /* Returns how many hosts have this value. */
-static unsigned int count_value(
-	const struct coordinator *coordinator, size_t field, const char *value)
+static unsigned int count_value(const struct comparison *comparison, const char *value)
 {
 	char text[MESH_FACT_SIZE];
 	unsigned int count = 0;
 
-	for (unsigned int i = 0; i < coordinator->list->count; i++)
-		count += strcmp(value_of(coordinator, i, field, text), value) == 0;
+	for (unsigned int i = 0; i < comparison->coordinator->list->count; i++)
+		count += strcmp(value_of(comparison, i, text), value) == 0;
 	return count;
 }
 
 /* Copies the most frequent value. Returns the number of hosts that have it. */
-static unsigned int find_common(
-	const struct coordinator *coordinator, size_t field, char common[MESH_FACT_SIZE])
+static unsigned int find_common(const struct comparison *comparison, char common[MESH_FACT_SIZE])
 {
 	char text[MESH_FACT_SIZE];
 	unsigned int most = 0;
 
 	*common = '\0';
-	for (unsigned int i = 0; i < coordinator->list->count; i++) {
-		const char *value = value_of(coordinator, i, field, text);
-		unsigned int count = *value ? count_value(coordinator, field, value) : 0;
+	for (unsigned int i = 0; i < comparison->coordinator->list->count; i++) {
+		const char *value = value_of(comparison, i, text);
+		unsigned int count = *value ? count_value(comparison, value) : 0;
 
 		if (count <= most)
 			continue;
@@ -70,28 +86,38 @@ static unsigned int find_common(
 	return most;
 }
 
-static void print_fact(const struct coordinator *coordinator, const char *name, size_t field,
-	void (*print)(void *context, const char *line), void *context)
+/* Appends the hosts that have another value. Returns their number. */
+static unsigned int add_others(
+	char line[LINE_SIZE], const struct comparison *comparison, const char *common)
 {
-	char common[MESH_FACT_SIZE], text[MESH_FACT_SIZE], line[LINE_SIZE] = "";
-	unsigned int most = find_common(coordinator, field, common), others = 0;
+	char text[MESH_FACT_SIZE];
+	unsigned int others = 0;
 
-	for (unsigned int i = 0; i < coordinator->list->count; i++) {
-		const char *value = value_of(coordinator, i, field, text);
+	for (unsigned int i = 0; i < comparison->coordinator->list->count; i++) {
+		const char *value = value_of(comparison, i, text);
 
 		if (!*value || strcmp(value, common) == 0 || ++others > NAMES_MAX)
 			continue;
-		text_append(line, sizeof(line), "%s%s has %s", others > 1 ? ", " : "",
-			coordinator->list->names[i], value);
+		text_append(line, LINE_SIZE, "%s%s has %s", others > 1 ? ", " : "",
+			comparison->coordinator->list->names[i], value);
 	}
-	if (others == 0)
-		return;
 	if (others > NAMES_MAX)
-		text_append(line, sizeof(line), ", and %u more", others - NAMES_MAX);
-	snprintf(text, sizeof(text), "%s differs: ", name);
-	memmove(line + strlen(text), line, sizeof(line) - strlen(text) - 1);
-	line[sizeof(line) - 1] = '\0';
-	memcpy(line, text, strlen(text));
+		text_append(line, LINE_SIZE, ", and %u more", others - NAMES_MAX);
+	return others;
+}
+
+static void print_fact(const struct comparison *comparison,
+	void (*print)(void *context, const char *line), void *context)
+{
+	bool named = comparison->coordinator->rail_count > 1 && !comparison->row->of_host;
+	char common[MESH_FACT_SIZE], line[LINE_SIZE] = "";
+	unsigned int most = find_common(comparison, common);
+
+	if (named)
+		text_append(line, sizeof(line), "%s: ", comparison->rail->name);
+	text_append(line, sizeof(line), "%s differs: ", comparison->row->name);
+	if (add_others(line, comparison, common) == 0)
+		return;
 	text_append(line, sizeof(line), "; %u host%s %s %s", most, most == 1 ? "" : "s",
 		most == 1 ? "has" : "have", common);
 	print(context, line);
@@ -100,6 +126,14 @@ static void print_fact(const struct coordinator *coordinator, const char *name, 
 void differences_print(const struct coordinator *coordinator,
 	void (*print)(void *context, const char *line), void *context)
 {
-	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++)
-		print_fact(coordinator, compared[i].name, compared[i].field, print, context);
+	for (unsigned int rail = 0; rail < coordinator->rail_count; rail++)
+		for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
+			const struct comparison comparison = {
+				coordinator, &compared[i], &coordinator->rails[rail]};
+
+			/* Those of hosts once, and those of devices once for each. */
+			if (rail == 0 ||
+				(!compared[i].of_host && mesh_rail_is_plain(comparison.rail)))
+				print_fact(&comparison, print, context);
+		}
 }

@@ -7,8 +7,9 @@
 #include "mesh/coordinator.h"
 
 /*
- * Calls `print` with a line for each fact in which hosts differ: "interface MTU: h3 has 1500, the
- * others 9000", or without a majority "firmware: h1 has 20.1, h2 has 20.2".
+ * Calls `print` with a line for each fact in which hosts or their devices of a rail differ:
+ * "interface MTU differs: h3 has 1500; 7 hosts have 9000", of several rails "mlx5_2: interface MTU
+ * differs: ...".
  */
 void differences_print(const struct coordinator *coordinator,
 	void (*print)(void *context, const char *line), void *context);

@@ -2,12 +2,17 @@
 #ifndef MESH_LIMITS_H
 #define MESH_LIMITS_H
 
+#include "cli/options.h"
+
 /* The version of their messages. */
 #define MESH_PROTOCOL 1
 
 /* Space for the name of a host, and for the reason of a refusal or a failure. */
 #define MESH_NAME_SIZE   256
 #define MESH_REASON_SIZE 512
+
+/* RDMA devices of a host that take part; more are ignored. */
+#define MESH_DEVICES_MAX OPTIONS_DEVICES_MAX
 
 /* The variable with the token, where standard input does not reach the agent. */
 #define TOKEN_VARIABLE "RDMA_MESH_TOKEN"

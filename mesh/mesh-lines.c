@@ -14,7 +14,8 @@ static struct json_object *line_of(const char *type)
 	return line;
 }
 
-struct json_object *mesh_line_host(const struct coordinator *coordinator, unsigned int host)
+struct json_object *mesh_line_host(
+	const struct coordinator *coordinator, unsigned int host, const struct mesh_rail *rail)
 {
 	static const char *const states[] = {
 		[MESH_HOST_ABSENT] = "absent",
@@ -23,32 +24,41 @@ struct json_object *mesh_line_host(const struct coordinator *coordinator, unsign
 		[MESH_HOST_UNUSABLE] = "unusable",
 		[MESH_HOST_LOST] = "lost",
 	};
+	static const struct mesh_facts unknown;
 	const struct mesh_host *of = &coordinator->hosts[host];
+	const struct mesh_device *device =
+		coordinator_rail_device(coordinator, host, rail, MESH_FROM);
+	const struct mesh_facts *facts = device ? &device->facts : &unknown;
+	const char *reason = coordinator_reason(coordinator, host, rail, MESH_FROM);
+	bool lacks_device = reason && of->state == MESH_HOST_READY;
 	struct json_object *line = line_of("host");
 
 	document_add_text(line, "host", coordinator->list->names[host]);
-	document_add_text(line, "state", states[of->state]);
-	document_add_known_text(line, "reason", of->reason);
-	document_add_known_text(line, "device", of->facts.device);
-	document_add_known_text(line, "driver", of->facts.driver);
-	document_add_known_text(line, "firmware", of->facts.firmware);
-	document_add_known_text(line, "rate", of->facts.rate);
-	document_add_known_text(line, "link_layer", of->facts.link_layer);
-	document_add_known_text(line, "gid_type", of->facts.gid_type);
-	document_add_known(line, "interface_mtu", of->facts.interface_mtu);
+	document_add_known_text(line, "rail", rail->name);
+	document_add_text(line, "state", states[lacks_device ? MESH_HOST_UNUSABLE : of->state]);
+	document_add_text(line, "reason", reason);
+	document_add_known_text(line, "warning", of->warning);
+	document_add_known_text(line, "device", facts->device);
+	document_add_known_text(line, "driver", facts->driver);
+	document_add_known_text(line, "firmware", facts->firmware);
+	document_add_known_text(line, "rate", facts->rate);
+	document_add_known_text(line, "link_layer", facts->link_layer);
+	document_add_known_text(line, "gid_type", facts->gid_type);
+	document_add_known(line, "interface_mtu", facts->interface_mtu);
 	document_add_known_text(line, "kernel", of->facts.kernel);
 	document_add_known_text(line, "version", of->facts.version);
 	return document_filled(line);
 }
 
-struct json_object *mesh_line_test(const struct host_list *list, const struct mesh_test *test,
-	const struct mesh_outcome *outcome, const char *stage)
+struct json_object *mesh_line_test(const struct coordinator *coordinator,
+	const struct mesh_test *test, const struct mesh_outcome *outcome, const char *stage)
 {
 	struct json_object *line = line_of(test->latency ? "latency" : "bandwidth");
 
 	document_add_text(line, "stage", stage);
-	document_add_text(line, "from", list->names[test->from]);
-	document_add_text(line, "to", list->names[test->to]);
+	document_add_known_text(line, "rail", coordinator->rails[test->rail].name);
+	document_add_text(line, "from", coordinator->list->names[test->from]);
+	document_add_text(line, "to", coordinator->list->names[test->to]);
 	document_add_text(line, "result",
 		outcome->good       ? "measured"
 		: outcome->measured ? "failed"
@@ -67,8 +77,9 @@ struct json_object *mesh_line_test(const struct host_list *list, const struct me
 }
 
 struct json_object *mesh_line_finding(
-	const struct mesh_results *results, const struct finding *finding)
+	const struct judgement *judgement, const struct finding *finding)
 {
+	const struct mesh_results *results = judgement->results;
 	static const char *const evidence[] = {
 		[VERDICT_BANDWIDTH] = "bandwidth",
 		[VERDICT_LATENCY] = "latency",
@@ -84,6 +95,7 @@ struct json_object *mesh_line_finding(
 		finding->kind == VERDICT_LINK ? "unknown"
 		: accusation->undecided       ? "undecided"
 					      : verdict_kind_name(accusation->kind));
+	document_add_text(line, "rail", judgement_rail(judgement, finding));
 	document_add_text(line, "host",
 		finding->kind == VERDICT_LINK
 			? NULL
@@ -101,9 +113,49 @@ struct json_object *mesh_line_finding(
 	return document_filled(line);
 }
 
-struct json_object *mesh_line_summary(const struct coordinator *coordinator,
-	const struct verdict *verdict, enum exit_status status, const char *word,
-	const char *message, unsigned int rounds)
+/* Adds numbers of directions: those of a rail, or of all. */
+static void add_directions(struct json_object *line, unsigned int directions, unsigned int healthy,
+	unsigned int slow, unsigned int failed, unsigned int not_measured, unsigned int left_out)
+{
+	document_add_number(line, "directions", directions);
+	document_add_number(line, "healthy", healthy);
+	document_add_number(line, "slow", slow);
+	document_add_number(line, "failed", failed);
+	document_add_number(line, "not_measured", not_measured);
+	document_add_number(line, "left_out", left_out);
+}
+
+/* Adds what is typical of a rail; nothing of several. */
+static void add_typical(struct json_object *line, const struct verdict *verdict)
+{
+	bool measured = verdict && verdict->good + verdict->slow > 0 && !verdict->of_link;
+
+	document_add_known(line, "typical_bytes_per_second",
+		measured ? (uint64_t)exp(verdict->bandwidth.typical) : 0);
+	document_add_known(line, "typical_latency_ns",
+		verdict && verdict->latency.measured ? (uint64_t)exp(-verdict->latency.typical)
+						     : 0);
+	if (verdict)
+		document_add_decimal(line, "noise", verdict->bandwidth.noise, 4);
+	else
+		document_add_null(line, "noise");
+}
+
+struct json_object *mesh_line_rail(const struct judgement *judgement, unsigned int rail)
+{
+	const struct verdict *verdict = &judgement->verdicts[rail];
+	struct json_object *line = line_of("rail");
+
+	document_add_text(line, "rail", judgement->results[rail].rail->name);
+	add_directions(line, verdict->directions, verdict->good, verdict->slow, verdict->broken,
+		verdict->unmeasured, verdict->untried);
+	document_add_number(line, "findings", verdict->count);
+	add_typical(line, verdict);
+	return document_filled(line);
+}
+
+struct json_object *mesh_line_summary(const struct judgement *judgement, enum exit_status status,
+	const char *word, const char *message, unsigned int rounds)
 {
 	const struct envelope envelope = {.program = "rdma-client",
 		.command = "mesh",
@@ -111,23 +163,15 @@ struct json_object *mesh_line_summary(const struct coordinator *coordinator,
 		.verdict = word,
 		.message = message};
 	struct json_object *line = envelope_json(&envelope);
-	bool measured = verdict->good + verdict->slow > 0;
 
 	document_add_text(line, "type", "summary");
-	document_add_text(line, "via", launcher_name(&coordinator->launcher));
-	document_add_number(line, "hosts", coordinator->list->count);
+	document_add_text(line, "via", launcher_name(&judgement->coordinator->launcher));
+	document_add_number(line, "hosts", judgement->coordinator->list->count);
+	document_add_number(line, "rails", judgement->rail_count);
 	document_add_number(line, "rounds", rounds);
-	document_add_number(line, "directions", verdict->directions);
-	document_add_number(line, "healthy", verdict->good);
-	document_add_number(line, "slow", verdict->slow);
-	document_add_number(line, "failed", verdict->broken);
-	document_add_number(line, "not_measured", verdict->unmeasured);
-	document_add_number(line, "left_out", verdict->untried);
-	document_add_number(line, "findings", verdict->count);
-	document_add_known(line, "typical_bytes_per_second",
-		measured && !verdict->of_link ? (uint64_t)exp(verdict->bandwidth.typical) : 0);
-	document_add_known(line, "typical_latency_ns",
-		verdict->latency.measured ? (uint64_t)exp(-verdict->latency.typical) : 0);
-	document_add_decimal(line, "noise", verdict->bandwidth.noise, 4);
+	add_directions(line, judgement->directions, judgement->good, judgement->slow,
+		judgement->broken, judgement->unmeasured, judgement->untried);
+	document_add_number(line, "findings", judgement->count);
+	add_typical(line, judgement->rail_count == 1 ? judgement->verdicts : NULL);
 	return document_filled(line);
 }

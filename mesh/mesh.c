@@ -1,6 +1,6 @@
 /*
- * See mesh/mesh.h. The stages: start the agents; latency of all pairs; bandwidth of all pairs, in
- * rounds; repeated tests of what looks bad. Then the verdict.
+ * See mesh/mesh.h. The stages: start the agents; for each rail, latency of all pairs and bandwidth
+ * of all pairs, in rounds; repeated tests of what looks bad. Then the verdict.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -20,6 +20,7 @@
 #include "mesh/mesh.h"
 #include "mesh/metrics.h"
 #include "mesh/page.h"
+#include "mesh/rails.h"
 
 /* Passes of repeated tests, and tests of each, in addition to some for each host. */
 #define RETEST_PASSES 3
@@ -28,6 +29,9 @@
 
 /* A host whose first latency tests all fail is left out of the rest. */
 #define FAILURES_MAX 4
+
+/* What a latency test takes, about. */
+#define LATENCY_STAGE_MS 1500
 
 /* Of lines that continue one. */
 #define INDENT 2
@@ -48,10 +52,13 @@ struct mesh {
 	struct host_list list;
 	struct topology topology;
 	struct coordinator coordinator;
-	struct mesh_results results;
-	unsigned int *ready; /* the hosts of the schedule */
+	struct rails rails;
+	struct mesh_results *results; /* of each rail */
+	unsigned int first, last;     /* the rails that are measured: from first, before last */
+	unsigned int *ready;          /* the hosts of the schedule */
 	unsigned int ready_count;
-	unsigned int *failures; /* of each host: latency tests that failed, until one succeeds */
+	/* Of each rail and host: latency tests that failed, until one succeeds. */
+	unsigned int *failures;
 	const char *stage;
 	bool repeats; /* this stage repeats tests */
 	unsigned int rounds;
@@ -76,34 +83,37 @@ static void print_line(void *context, const char *line)
 }
 
 /* Adds one direction to the line of a pair: "h1 -> h2 28.8 MB/s". */
-static void add_direction(
-	char *line, size_t size, const struct mesh *mesh, unsigned int from, unsigned int to)
+static void add_direction(char *line, size_t size, const struct mesh_results *results,
+	unsigned int from, unsigned int to)
 {
-	const struct mesh_result *result = results_bandwidth(&mesh->results, from, to);
-	char rate[MESH_RATE_SIZE];
+	const struct mesh_result *result = results_bandwidth(results, from, to);
+	char rate[MESH_RATE_SIZE], sender[MESH_LABEL_SIZE], receiver[MESH_LABEL_SIZE];
 
 	if (result->state == MESH_GOOD)
 		results_rate_text(rate, (double)result->bytes_per_second);
 	else
 		snprintf(rate, sizeof(rate), "%s",
 			result->state == MESH_BROKEN ? "failed" : "not measured");
-	text_append(
-		line, size, "%s -> %s %s, ", mesh->list.names[from], mesh->list.names[to], rate);
+	text_append(line, size, "%s -> %s %s, ",
+		results_label(results, results->list->names[from], MESH_FROM, sender),
+		results_label(results, results->list->names[to], MESH_TO, receiver), rate);
 }
 
 /* Prints the line of a pair, once both directions are over. */
-static void print_pair(struct mesh *mesh, unsigned int one, unsigned int other)
+static void print_pair(struct mesh *mesh, const struct mesh_test *test)
 {
-	const struct mesh_result *latency = results_latency(&mesh->results, one, other);
-	const struct mesh_result *there = results_bandwidth(&mesh->results, one, other);
-	const struct mesh_result *back = results_bandwidth(&mesh->results, other, one);
+	const struct mesh_results *results = &mesh->results[test->rail];
+	unsigned int one = test->from, other = test->to;
+	const struct mesh_result *latency = results_latency(results, one, other);
+	const struct mesh_result *there = results_bandwidth(results, one, other);
+	const struct mesh_result *back = results_bandwidth(results, other, one);
 	const char *message = there->message ? there->message : back->message;
 	char line[1024] = "", text[MESH_RATE_SIZE];
 
 	if (there->state == MESH_UNTRIED || back->state == MESH_UNTRIED)
 		return;
-	add_direction(line, sizeof(line), mesh, one, other);
-	add_direction(line, sizeof(line), mesh, other, one);
+	add_direction(line, sizeof(line), results, one, other);
+	add_direction(line, sizeof(line), results, other, one);
 	results_latency_text(text, latency->median_ns);
 	text_append(
 		line, sizeof(line), "latency %s", latency->state == MESH_GOOD ? text : "unknown");
@@ -116,14 +126,22 @@ static void print_pair(struct mesh *mesh, unsigned int one, unsigned int other)
 static void print_again(
 	struct mesh *mesh, const struct mesh_test *test, const struct mesh_outcome *outcome)
 {
-	char text[MESH_RATE_SIZE] = "failed";
+	const struct mesh_results *results = &mesh->results[test->rail];
+	char text[MESH_RATE_SIZE] = "failed", sender[MESH_LABEL_SIZE], receiver[MESH_LABEL_SIZE];
 
 	if (outcome->good && test->latency)
 		results_latency_text(text, outcome->median_ns);
 	else if (outcome->good)
 		results_rate_text(text, (double)outcome->bytes_per_second);
-	output_line(&mesh->output, "again: %s -> %s %s%s%s", mesh->list.names[test->from],
-		mesh->list.names[test->to], text, *outcome->message ? ": " : "", outcome->message);
+	output_line(&mesh->output, "again: %s -> %s %s%s%s",
+		results_label(results, mesh->list.names[test->from], MESH_FROM, sender),
+		results_label(results, mesh->list.names[test->to], MESH_TO, receiver), text,
+		*outcome->message ? ": " : "", outcome->message);
+}
+
+static unsigned int *failures_of(const struct mesh *mesh, unsigned int rail, unsigned int host)
+{
+	return &mesh->failures[(size_t)rail * mesh->list.count + host];
 }
 
 static void take_outcome(
@@ -132,25 +150,25 @@ static void take_outcome(
 	struct mesh *mesh = user;
 	struct json_object *line;
 
-	results_add(&mesh->results, test, outcome);
+	results_add(&mesh->results[test->rail], test, outcome);
 	mesh->done++;
 	if (mesh->options->json) {
-		line = mesh_line_test(&mesh->list, test, outcome, mesh->stage);
+		line = mesh_line_test(&mesh->coordinator, test, outcome, mesh->stage);
 		document_print(line);
 	}
 	if (mesh->repeats)
 		print_again(mesh, test, outcome);
 	else if (!test->latency)
-		print_pair(mesh, test->from, test->to);
+		print_pair(mesh, test);
 	if (!test->latency || !outcome->measured)
 		return;
 	for (int i = 0; i < 2; i++) {
-		unsigned int host = i ? test->to : test->from;
+		unsigned int *failures = failures_of(mesh, test->rail, i ? test->to : test->from);
 
 		if (outcome->good)
-			mesh->failures[host] = FAILURES_MAX + 1;
-		else if (mesh->failures[host] < FAILURES_MAX)
-			mesh->failures[host]++;
+			*failures = FAILURES_MAX + 1;
+		else if (*failures < FAILURES_MAX)
+			++*failures;
 	}
 }
 
@@ -169,6 +187,9 @@ static void show_progress(void *user)
 	mesh->next_progress = deadline_in(terminal ? PROGRESS_MS : PROGRESS_FILE_MS);
 	passed = coordinator_now(&mesh->coordinator) - mesh->stage_start_ms;
 	snprintf(line, sizeof(line), "%s", mesh->stage);
+	if (mesh->last - mesh->first == 1 && mesh->coordinator.rail_count > 1)
+		text_append(
+			line, sizeof(line), " of %.64s", mesh->coordinator.rails[mesh->first].name);
 	if (mesh->total > 0)
 		text_append(line, sizeof(line), ": %u of %u tests", mesh->done, mesh->total);
 	if (mesh->done > 0 && mesh->total > 0) {
@@ -191,41 +212,102 @@ static void begin_stage(struct mesh *mesh, const char *stage, unsigned int total
 
 /* The stages. */
 
-/* Collects the hosts that are ready. */
+/* True if a test of a rail may succeed: with hosts that are ready, and have not always failed. */
+static bool is_hopeful(const struct mesh *mesh, const struct mesh_test *test)
+{
+	const struct mesh_rail *rail = &mesh->coordinator.rails[test->rail];
+
+	return coordinator_is_ready(&mesh->coordinator, test->from, rail, MESH_FROM) &&
+	       coordinator_is_ready(&mesh->coordinator, test->to, rail, MESH_TO) &&
+	       *failures_of(mesh, test->rail, test->from) != FAILURES_MAX &&
+	       *failures_of(mesh, test->rail, test->to) != FAILURES_MAX;
+}
+
+/* Collects the hosts that take part in the rails which are measured. */
 static void find_ready(struct mesh *mesh)
 {
 	mesh->ready_count = 0;
-	for (unsigned int i = 0; i < mesh->list.count; i++)
-		if (mesh->coordinator.hosts[i].state == MESH_HOST_READY &&
-			mesh->failures[i] != FAILURES_MAX)
+	for (unsigned int i = 0; i < mesh->list.count; i++) {
+		bool ready = false;
+
+		for (unsigned int rail = mesh->first; rail < mesh->last; rail++)
+			ready |= is_hopeful(mesh, &(struct mesh_test){i, i, false, rail});
+		if (ready)
 			mesh->ready[mesh->ready_count++] = i;
+	}
+}
+
+/* Prints the hosts that cannot be tested, and warnings about the addresses of others. */
+static void print_host(struct mesh *mesh, unsigned int number)
+{
+	const struct mesh_host *host = &mesh->coordinator.hosts[number];
+	const struct mesh_rail *rails = mesh->coordinator.rails;
+
+	for (unsigned int rail = 0; rail < mesh->coordinator.rail_count; rail++) {
+		const char *reason =
+			coordinator_reason(&mesh->coordinator, number, &rails[rail], MESH_FROM);
+		char label[MESH_LABEL_SIZE];
+
+		if (!mesh_rail_is_plain(&rails[rail]))
+			continue;
+		if (mesh->options->json)
+			document_print(mesh_line_host(&mesh->coordinator, number, &rails[rail]));
+		if (!reason || (host->state != MESH_HOST_READY && rail > 0))
+			continue;
+		output_line_warning(&mesh->output, "%s cannot be tested: %s",
+			host->state != MESH_HOST_READY ? mesh->list.names[number]
+						       : results_rail_label(&mesh->results[rail],
+								 mesh->list.names[number], label),
+			reason);
+	}
+}
+
+/* Prints which hosts have interfaces that answer ARP for each other, and the cure. */
+static void print_flux(struct mesh *mesh)
+{
+	const struct mesh_host *hosts = mesh->coordinator.hosts;
+	unsigned int first = 0, count = 0;
+
+	for (unsigned int i = mesh->list.count; i-- > 0;)
+		if (*hosts[i].warning) {
+			first = i;
+			count++;
+		}
+	if (count == 0)
+		return;
+	output_line_warning(&mesh->output,
+		"ARP flux at %u host%s, so peers may reach the wrong interface: at %s, %s; there: "
+		"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 "
+		"net.ipv4.conf.all.rp_filter=2",
+		count, count == 1 ? "" : "s", mesh->list.names[first], hosts[first].warning);
 }
 
 static void print_hosts(struct mesh *mesh)
 {
-	char text[64];
+	const struct coordinator *coordinator = &mesh->coordinator;
 	unsigned int pairs =
 		mesh->ready_count ? mesh->ready_count * (mesh->ready_count - 1) / 2 : 0;
+	char rails[MESH_REASON_SIZE] = "", text[64];
 
-	for (unsigned int i = 0; i < mesh->list.count; i++) {
-		const struct mesh_host *host = &mesh->coordinator.hosts[i];
-
-		if (mesh->options->json)
-			document_print(mesh_line_host(&mesh->coordinator, i));
-		if (host->state != MESH_HOST_READY)
-			output_line_warning(&mesh->output, "%s cannot be tested: %s",
-				mesh->list.names[i],
-				*host->reason ? host->reason : "no agent has connected");
-	}
-	differences_print(&mesh->coordinator, print_line, mesh);
-	snprintf(text, sizeof(text), "%u%s", pairs,
+	for (unsigned int i = 0; i < mesh->list.count; i++)
+		print_host(mesh, i);
+	differences_print(coordinator, print_line, mesh);
+	rails_print_left_out(&mesh->rails, coordinator, print_line, mesh);
+	print_flux(mesh);
+	for (unsigned int i = 0; coordinator->rail_count > 1 && i < coordinator->rail_count; i++)
+		text_append(rails, sizeof(rails), "%s %s",
+			i ? "," : "; rails:", coordinator->rails[i].name);
+	snprintf(text, sizeof(text), "%u%s%s", pairs, *rails ? " of each" : "",
 		mesh->options->mesh.quick ? ", of which --quick tests some" : "");
-	output_line(&mesh->output, "%u of %u hosts are ready, started by %s; pairs: %s",
-		mesh->ready_count, mesh->list.count, launcher_name(&mesh->coordinator.launcher),
+	output_line(&mesh->output, "%u of %u hosts are ready, started by %s%s; pairs: %s",
+		mesh->ready_count, mesh->list.count, launcher_name(&coordinator->launcher), rails,
 		text);
 }
 
-/* The tests of one round: a latency for each pair, or both directions. Returns their number. */
+/*
+ * The tests of one round, which has these pairs, of each rail that is measured: a latency for each
+ * pair, or both directions. Hosts that have never succeeded are left out. Returns their number.
+ */
 static unsigned int make_round(
 	const struct mesh *mesh, unsigned int round, bool latency, struct mesh_test *tests)
 {
@@ -235,58 +317,59 @@ static unsigned int make_round(
 	unsigned int count = 0;
 
 	for (int back = 0; back < (latency ? 1 : 2); back++)
-		for (unsigned int i = 0; i < pair_count; i++) {
-			unsigned int one = mesh->ready[pairs[i].first];
-			unsigned int other = mesh->ready[pairs[i].second];
+		for (unsigned int rail = mesh->first; rail < mesh->last; rail++)
+			for (unsigned int i = 0; i < pair_count; i++) {
+				unsigned int one = mesh->ready[pairs[i].first];
+				unsigned int other = mesh->ready[pairs[i].second];
 
-			tests[count++] = back ? (struct mesh_test){other, one, latency}
-					      : (struct mesh_test){one, other, latency};
-		}
+				tests[count] = back ? (struct mesh_test){other, one, latency, rail}
+						    : (struct mesh_test){one, other, latency, rail};
+				count += is_hopeful(mesh, &tests[count]);
+			}
 	return count;
 }
 
-/* Removes tests with hosts that have never succeeded. Returns how many are left. */
-static unsigned int skip_hopeless(
-	const struct mesh *mesh, struct mesh_test *tests, unsigned int count)
+/* What is expected of the stages after this one, of the same rails and of those after them. */
+static int64_t estimate(const struct mesh *mesh, unsigned int rounds, bool latency)
 {
-	unsigned int kept = 0;
+	int64_t bandwidth = (int64_t)rounds * 2 * (mesh->options->measure.duration + 1000);
+	int64_t both = bandwidth + (int64_t)rounds * LATENCY_STAGE_MS;
+	unsigned int step = mesh->last - mesh->first;
+	unsigned int left = (mesh->coordinator.rail_count - mesh->last) / step;
 
-	for (unsigned int i = 0; i < count; i++)
-		if (mesh->failures[tests[i].from] != FAILURES_MAX &&
-			mesh->failures[tests[i].to] != FAILURES_MAX)
-			tests[kept++] = tests[i];
-	return kept;
+	return (latency ? bandwidth : 0) + left * both;
 }
 
 static void run_rounds(struct mesh *mesh, const char *stage, bool latency)
 {
-	struct mesh_test tests[MESH_HOSTS_MAX];
-	unsigned int rounds, each = mesh->ready_count / 2 * (latency ? 1 : 2);
+	unsigned int rounds, each;
+	struct mesh_test *tests;
 
-	if (mesh->ready_count < 2)
+	find_ready(mesh);
+	each = mesh->ready_count / 2 * (latency ? 1 : 2) * (mesh->last - mesh->first);
+	tests = each ? calloc(each + 1, sizeof(*tests)) : NULL;
+	if (!tests)
 		return;
 	rounds = schedule_rounds(mesh->ready_count, mesh->options->mesh.quick);
 	begin_stage(mesh, stage, rounds * each);
-	if (latency)
-		mesh->estimate_ms = (int64_t)rounds * 2 * (mesh->options->measure.duration + 1000);
+	mesh->estimate_ms = estimate(mesh, rounds, latency);
 	mesh->rounds = rounds;
 	for (unsigned int round = 0; round < rounds && !is_interrupted(mesh); round++) {
 		unsigned int count = make_round(mesh, round, latency, tests);
 
-		count = skip_hopeless(mesh, tests, count);
 		coordinator_run(&mesh->coordinator, tests, count, mesh->options->mesh.concurrency);
 		mesh->done = (round + 1) * each;
 	}
+	free(tests);
 }
 
 /* What could not connect in the latency stage, and was left out of the next one, has failed. */
-static void adopt_failures(struct mesh *mesh)
+static void adopt_failures(struct mesh_results *results)
 {
-	for (unsigned int from = 0; from < mesh->list.count; from++)
-		for (unsigned int to = 0; to < mesh->list.count; to++) {
-			const struct mesh_result *latency =
-				results_latency(&mesh->results, from, to);
-			struct mesh_result *result = results_bandwidth(&mesh->results, from, to);
+	for (unsigned int from = 0; from < results->list->count; from++)
+		for (unsigned int to = 0; to < results->list->count; to++) {
+			const struct mesh_result *latency = results_latency(results, from, to);
+			struct mesh_result *result = results_bandwidth(results, from, to);
 
 			if (from == to || latency->state != MESH_BROKEN ||
 				result->state != MESH_UNTRIED)
@@ -296,21 +379,36 @@ static void adopt_failures(struct mesh *mesh)
 		}
 }
 
+/* Stores what should be tested again on all rails. Returns the number of tests. */
+static unsigned int find_retests(
+	const struct mesh *mesh, struct mesh_test *tests, unsigned int size)
+{
+	unsigned int count = 0;
+
+	for (unsigned int rail = 0; rail < mesh->coordinator.rail_count; rail++) {
+		const struct mesh_results *results = &mesh->results[rail];
+		struct verdict verdict;
+
+		if (verdict_make(&verdict, results, &mesh->coordinator) == 0)
+			count += verdict_retests(&verdict, results, tests + count, size);
+		verdict_free(&verdict);
+	}
+	return count;
+}
+
 /* Repeats what looks bad, so that nothing is accused that was slow only once. */
 static void retest(struct mesh *mesh)
 {
 	unsigned int size = RETESTS_MIN + RETESTS_HOST * mesh->list.count;
-	struct mesh_test *tests = calloc(size, sizeof(*tests));
+	struct mesh_test *tests =
+		calloc((size_t)size * mesh->coordinator.rail_count, sizeof(*tests));
 	unsigned int count = 1;
 
+	mesh->first = 0;
+	mesh->last = mesh->coordinator.rail_count;
 	for (int pass = 0; tests && pass < RETEST_PASSES && count > 0 && !is_interrupted(mesh);
 		pass++) {
-		struct verdict verdict;
-
-		count = verdict_make(&verdict, &mesh->results, &mesh->coordinator)
-				? 0
-				: verdict_retests(&verdict, &mesh->results, tests, size);
-		verdict_free(&verdict);
+		count = find_retests(mesh, tests, size);
 		begin_stage(mesh, "retest", count);
 		mesh->repeats = true;
 		coordinator_run(&mesh->coordinator, tests, count, mesh->options->mesh.concurrency);
@@ -318,22 +416,57 @@ static void retest(struct mesh *mesh)
 	free(tests);
 }
 
-static void measure(struct mesh *mesh)
+/* Chooses the rails, and makes room for their results. Returns 0 or -ENOMEM. */
+static int make_rails(struct mesh *mesh)
 {
+	struct coordinator *coordinator = &mesh->coordinator;
+
+	if (rails_choose(&mesh->rails, coordinator) ||
+		coordinator_set_rails(coordinator, mesh->rails.list, mesh->rails.count))
+		return -ENOMEM;
+	mesh->results = calloc(mesh->rails.count, sizeof(mesh->results[0]));
+	mesh->failures =
+		calloc((size_t)mesh->rails.count * mesh->list.count, sizeof(mesh->failures[0]));
+	if (!mesh->results || !mesh->failures)
+		return -ENOMEM;
+	for (unsigned int rail = 0; rail < mesh->rails.count; rail++) {
+		if (results_make(&mesh->results[rail], &mesh->list, &mesh->topology))
+			return -ENOMEM;
+		mesh->results[rail].rail = &mesh->rails.list[rail];
+		mesh->results[rail].number = rail;
+		mesh->results[rail].named = mesh->rails.count > 1;
+	}
+	mesh->last = mesh->rails.count;
+	return 0;
+}
+
+/* Returns 0, or -ENOMEM: nothing was measured. */
+static int measure(struct mesh *mesh)
+{
+	unsigned int step;
+
 	begin_stage(mesh, "starting agents", 0);
 	coordinator_gather(&mesh->coordinator);
+	if (make_rails(mesh))
+		return -ENOMEM;
 	find_ready(mesh);
 	if (is_interrupted(mesh))
-		return;
+		return 0;
 	print_hosts(mesh);
-	run_rounds(mesh, "latency", true);
-	find_ready(mesh);
-	if (!is_interrupted(mesh))
-		run_rounds(mesh, "bandwidth", false);
-	adopt_failures(mesh);
+	step = mesh->options->mesh.together ? mesh->rails.count : 1;
+	for (mesh->first = 0; mesh->first < mesh->rails.count; mesh->first += step) {
+		mesh->last = mesh->first + step;
+		if (!is_interrupted(mesh))
+			run_rounds(mesh, "latency", true);
+		if (!is_interrupted(mesh))
+			run_rounds(mesh, "bandwidth", false);
+	}
+	for (unsigned int rail = 0; rail < mesh->rails.count; rail++)
+		adopt_failures(&mesh->results[rail]);
 	if (!is_interrupted(mesh))
 		retest(mesh);
 	output_progress(&mesh->output, NULL);
+	return 0;
 }
 
 /* The result. */
@@ -354,36 +487,48 @@ static void print_colored(const struct mesh *mesh, const char *line, size_t word
 	}
 }
 
-static void print_findings(struct mesh *mesh, const struct verdict *verdict)
+/* Prints the matrix of each rail. */
+static void print_matrices(struct mesh *mesh, const struct judgement *judgement)
 {
-	for (unsigned int i = 0; i < verdict->count; i++) {
+	unsigned int columns = output_columns(&mesh->output);
+
+	for (unsigned int rail = 0; rail < judgement->rail_count; rail++) {
+		if (judgement->rail_count > 1)
+			output_line(&mesh->output, "rail %s:", mesh->rails.list[rail].name);
+		matrix_print(&mesh->results[rail], &judgement->verdicts[rail],
+			columns ? columns : COLUMNS, print_line, mesh);
+	}
+}
+
+static void print_findings(struct mesh *mesh, const struct judgement *judgement)
+{
+	for (unsigned int i = 0; i < judgement->count; i++) {
 		char line[VERDICT_TEXT_SIZE + 16];
 
 		if (mesh->options->json)
-			document_print(mesh_line_finding(&mesh->results, &verdict->findings[i]));
+			document_print(mesh_line_finding(judgement, &judgement->findings[i]));
 		if (i == FINDINGS_SHOWN)
 			output_line(&mesh->output, "and %u more: see --json or --html",
-				verdict->count - i);
+				judgement->count - i);
 		if (i >= FINDINGS_SHOWN)
 			continue;
-		snprintf(line, sizeof(line), "bad: %s", verdict->findings[i].text);
+		snprintf(line, sizeof(line), "bad: %s", judgement->findings[i].text);
 		print_colored(mesh, line, strlen("bad"), false);
 	}
 }
 
 /* Prints commands that take the bad hosts out of service. */
-static void print_drain(struct mesh *mesh, const struct verdict *verdict)
+static void print_drain(struct mesh *mesh, const struct judgement *judgement)
 {
-	for (unsigned int i = 0; mesh->options->mesh.suggest_drain && i < verdict->count; i++) {
-		const struct finding *finding = &verdict->findings[i];
+	for (unsigned int i = 0; mesh->options->mesh.suggest_drain && i < judgement->count; i++) {
+		const struct finding *finding = &judgement->findings[i];
 		unsigned int host = finding->accusation.one;
 		char reason[128];
 
-		if (finding->accusation.kind < ACCUSED_HOST ||
-			finding->accusation.kind > ACCUSED_INGRESS ||
-			finding->kind == VERDICT_LINK || verdict->drained[host] != 1)
+		if (!verdict_is_of_host(&finding->accusation) || finding->kind == VERDICT_LINK ||
+			judgement->drained[host] != 1)
 			continue;
-		verdict->drained[host] = 2; /* once */
+		judgement->drained[host] = 2; /* once */
 		snprintf(reason, sizeof(reason), "%.120s", finding->text);
 		for (char *at = reason; *at; at++)
 			if (strchr("\"'\\$`", *at))
@@ -394,56 +539,58 @@ static void print_drain(struct mesh *mesh, const struct verdict *verdict)
 }
 
 /* The verdict in a sentence and a word; the exit status. */
-static enum exit_status conclude(const struct mesh *mesh, const struct verdict *verdict,
+static enum exit_status conclude(const struct mesh *mesh, const struct judgement *judgement,
 	char message[VERDICT_TEXT_SIZE], const char **word)
 {
-	bool bad = verdict->count > 0 || verdict->unmeasured > 0;
+	bool bad = judgement->count > 0 || judgement->unmeasured > 0;
 
 	*message = '\0';
-	text_append(message, VERDICT_TEXT_SIZE, "%u of %u directions are healthy", verdict->good,
-		verdict->directions);
-	if (verdict->slow > 0)
-		text_append(message, VERDICT_TEXT_SIZE, ", %u slow", verdict->slow);
-	if (verdict->broken > 0)
-		text_append(message, VERDICT_TEXT_SIZE, ", %u failed", verdict->broken);
-	if (verdict->unmeasured > 0)
-		text_append(message, VERDICT_TEXT_SIZE, ", %u not measured", verdict->unmeasured);
-	if (verdict->untried > 0)
+	text_append(message, VERDICT_TEXT_SIZE, "%u of %u directions are healthy", judgement->good,
+		judgement->directions);
+	if (judgement->slow > 0)
+		text_append(message, VERDICT_TEXT_SIZE, ", %u slow", judgement->slow);
+	if (judgement->broken > 0)
+		text_append(message, VERDICT_TEXT_SIZE, ", %u failed", judgement->broken);
+	if (judgement->unmeasured > 0)
+		text_append(message, VERDICT_TEXT_SIZE, ", %u not measured", judgement->unmeasured);
+	if (judgement->untried > 0)
 		text_append(
-			message, VERDICT_TEXT_SIZE, ", %u left out by --quick", verdict->untried);
-	*word = is_interrupted(mesh)  ? "incomplete"
-		: verdict->good == 0  ? "broken"
-		: !bad                ? "healthy"
-		: verdict->count == 0 ? "incomplete"
-		: verdict->decided    ? "bad"
-				      : "undecided";
-	if (mesh->ready_count < 2 && verdict->good + verdict->slow + verdict->broken == 0)
+			message, VERDICT_TEXT_SIZE, ", %u left out by --quick", judgement->untried);
+	*word = is_interrupted(mesh)    ? "incomplete"
+		: judgement->good == 0  ? "broken"
+		: !bad                  ? "healthy"
+		: judgement->count == 0 ? "incomplete"
+		: judgement->decided    ? "bad"
+					: "undecided";
+	if (mesh->ready_count < 2 && judgement->good + judgement->slow + judgement->broken == 0)
 		return is_interrupted(mesh) ? STATUS_FAILED : STATUS_CONNECT;
 	return bad || is_interrupted(mesh) ? STATUS_FAILED : STATUS_OK;
 }
 
 static void print_summary(
-	struct mesh *mesh, const struct verdict *verdict, const char *word, const char *message)
+	struct mesh *mesh, const struct judgement *judgement, const char *word, const char *message)
 {
-	char line[VERDICT_TEXT_SIZE + 160], rate[MESH_RATE_SIZE], latency[MESH_RATE_SIZE];
+	char line[2 * VERDICT_TEXT_SIZE], typical[VERDICT_TEXT_SIZE];
 
 	snprintf(line, sizeof(line), "%s: %s", word, message);
-	if (verdict->good > 0 && verdict->latency.measured > 0 && !verdict->of_link) {
-		results_rate_text(rate, exp(verdict->bandwidth.typical));
-		results_latency_text(latency, (uint64_t)exp(-verdict->latency.typical));
-		text_append(line, sizeof(line), "; typical: %s, %s", rate, latency);
-	}
+	judgement_typical(judgement, typical, sizeof(typical));
+	if (*typical)
+		text_append(line, sizeof(line), "; typical: %s", typical);
 	print_colored(mesh, line, strlen(word), strcmp(word, "healthy") == 0);
 }
 
 /* No pair is dropped silently: except with --quick, one that was not tried was not measured. */
-static void mark_missing(struct mesh *mesh)
+static void mark_missing(struct mesh *mesh, unsigned int rail)
 {
+	const struct mesh_results *results = &mesh->results[rail];
+
 	for (unsigned int from = 0; from < mesh->list.count; from++)
 		for (unsigned int to = 0; to < mesh->list.count; to++) {
-			struct mesh_result *result = results_bandwidth(&mesh->results, from, to);
-			bool ready = mesh->coordinator.hosts[from].state == MESH_HOST_READY &&
-				     mesh->coordinator.hosts[to].state == MESH_HOST_READY;
+			struct mesh_result *result = results_bandwidth(results, from, to);
+			bool ready = coordinator_is_ready(
+					     &mesh->coordinator, from, results->rail, MESH_FROM) &&
+				     coordinator_is_ready(
+					     &mesh->coordinator, to, results->rail, MESH_TO);
 
 			if (result->state == MESH_UNTRIED &&
 				(!ready || !mesh->options->mesh.quick || is_interrupted(mesh)))
@@ -460,47 +607,48 @@ static int check_file(const struct mesh *mesh, const char *path, int error)
 }
 
 /* Writes the files of --html and --metrics. Returns 0, or -errno after an error was printed. */
-static int write_files(const struct mesh *mesh, const struct verdict *verdict, const char *word,
+static int write_files(const struct mesh *mesh, const struct judgement *judgement, const char *word,
 	const char *message)
 {
 	const struct options_mesh *options = &mesh->options->mesh;
-	const struct page page = {&mesh->coordinator, &mesh->results, verdict, word, message};
+	const struct page page = {judgement, word, message};
 	const char *metrics = mesh->options->metrics;
 	int error = 0;
 
 	if (options->html)
 		error = check_file(mesh, options->html, page_write(&page, options->html));
 	if (metrics && !error)
-		error = check_file(mesh, metrics,
-			metrics_write(&mesh->results, verdict, &mesh->coordinator, metrics));
+		error = check_file(mesh, metrics, metrics_write(judgement, metrics));
 	return error;
 }
 
 static enum exit_status report(struct mesh *mesh)
 {
-	unsigned int columns = output_columns(&mesh->output);
 	char message[VERDICT_TEXT_SIZE];
+	struct judgement judgement;
 	enum exit_status status;
-	struct verdict verdict;
 	const char *word;
 
-	mark_missing(mesh);
-	if (verdict_make(&verdict, &mesh->results, &mesh->coordinator)) {
+	for (unsigned int rail = 0; rail < mesh->rails.count; rail++)
+		mark_missing(mesh, rail);
+	if (judgement_make(&judgement, mesh->results, &mesh->coordinator)) {
 		output_error(&mesh->output, "out of memory");
-		verdict_free(&verdict);
+		judgement_free(&judgement);
 		return STATUS_FAILED;
 	}
-	matrix_print(&mesh->results, &verdict, columns ? columns : COLUMNS, print_line, mesh);
-	print_findings(mesh, &verdict);
-	status = conclude(mesh, &verdict, message, &word);
-	print_summary(mesh, &verdict, word, message);
-	print_drain(mesh, &verdict);
+	print_matrices(mesh, &judgement);
+	print_findings(mesh, &judgement);
+	status = conclude(mesh, &judgement, message, &word);
+	print_summary(mesh, &judgement, word, message);
+	print_drain(mesh, &judgement);
+	for (unsigned int rail = 0;
+		mesh->options->json && mesh->rails.count > 1 && rail < mesh->rails.count; rail++)
+		document_print(mesh_line_rail(&judgement, rail));
 	if (mesh->options->json)
-		document_print(mesh_line_summary(
-			&mesh->coordinator, &verdict, status, word, message, mesh->rounds));
-	if (write_files(mesh, &verdict, word, message))
+		document_print(mesh_line_summary(&judgement, status, word, message, mesh->rounds));
+	if (write_files(mesh, &judgement, word, message))
 		status = STATUS_FAILED;
-	verdict_free(&verdict);
+	judgement_free(&judgement);
 	return status;
 }
 
@@ -562,8 +710,12 @@ static enum exit_status run(struct mesh *mesh)
 		output_error(&mesh->output, "%s", why);
 	} else {
 		print_agent_command(mesh);
-		measure(mesh);
-		status = report(mesh);
+		if (measure(mesh) == 0) {
+			status = report(mesh);
+		} else {
+			output_error(&mesh->output, "out of memory");
+			status = STATUS_FAILED;
+		}
 	}
 	secret_forget(token, sizeof(token));
 	coordinator_close(&mesh->coordinator);
@@ -589,17 +741,15 @@ enum exit_status mesh_run(const struct options *options, const char *program, in
 		output_error(&output, "%s", why);
 	} else {
 		mesh->ready = calloc(mesh->list.count, sizeof(mesh->ready[0]));
-		mesh->failures = calloc(mesh->list.count, sizeof(mesh->failures[0]));
-		if (results_make(&mesh->results, &mesh->list, &mesh->topology) || !mesh->ready ||
-			!mesh->failures) {
+		if (!mesh->ready)
 			output_error(&output, "out of memory");
-			status = STATUS_FAILED;
-		} else {
-			status = run(mesh);
-		}
+		status = mesh->ready ? run(mesh) : STATUS_FAILED;
 	}
 	*signal = mesh->coordinator.signal;
-	results_free(&mesh->results);
+	for (unsigned int rail = 0; mesh->results && rail < mesh->rails.count; rail++)
+		results_free(&mesh->results[rail]);
+	free(mesh->results);
+	rails_free(&mesh->rails);
 	topology_free(&mesh->topology);
 	host_list_free(&mesh->list);
 	free(mesh->ready);

@@ -8,10 +8,10 @@
 
 struct metrics {
 	struct metrics_file *file;
-	const struct mesh_results *results;
-	const struct verdict *verdict;
-	const struct coordinator *coordinator;
-	double *scratch; /* a number for each host */
+	const struct judgement *judgement;
+	unsigned int rail;
+	const struct mesh_results *results; /* of the rail */
+	double *scratch;                    /* a number for each host */
 };
 
 /* The median of what a host sends or receives, in bytes per second; 0: nothing was measured. */
@@ -49,11 +49,12 @@ static double findings_of(const struct metrics *metrics, unsigned int host)
 {
 	unsigned int count = 0;
 
-	for (unsigned int i = 0; i < metrics->verdict->count; i++) {
-		const struct finding *finding = &metrics->verdict->findings[i];
+	for (unsigned int i = 0; i < metrics->judgement->count; i++) {
+		const struct finding *finding = &metrics->judgement->findings[i];
 		const struct accusation *accusation = &finding->accusation;
 
-		if (finding->kind == VERDICT_LINK || accusation->kind <= ACCUSED_GROUPS)
+		if (finding->kind == VERDICT_LINK || accusation->kind <= ACCUSED_GROUPS ||
+			(finding->rail != VERDICT_ALL_RAILS && finding->rail != metrics->rail))
 			continue;
 		count += accusation->one == host ||
 			 (accusation->kind >= ACCUSED_PAIR && accusation->other == host);
@@ -73,10 +74,31 @@ static double receives(const struct metrics *metrics, unsigned int host)
 
 static double takes_part(const struct metrics *metrics, unsigned int host)
 {
-	return metrics->coordinator->hosts[host].state == MESH_HOST_READY;
+	const struct coordinator *coordinator = metrics->judgement->coordinator;
+
+	return coordinator_is_ready(coordinator, host, metrics->results->rail, MESH_FROM) &&
+	       coordinator_is_ready(coordinator, host, metrics->results->rail, MESH_TO);
 }
 
-static void put_hosts(const struct metrics *metrics)
+/* Moves on to a rail. */
+static void choose_rail(struct metrics *metrics, unsigned int rail)
+{
+	metrics->rail = rail;
+	metrics->results = &metrics->judgement->results[rail];
+}
+
+/* Adds a value of a host, with the rail if it has a name. */
+static void put_value(const struct metrics *metrics, unsigned int host, double value)
+{
+	const struct mesh_results *results = metrics->results;
+
+	metrics->file->labels[0] =
+		(struct metrics_label){"rail", results->named ? results->rail->name : NULL};
+	metrics_file_value(metrics->file,
+		&(struct metrics_label){"host", results->list->names[host]}, value);
+}
+
+static void put_hosts(struct metrics *metrics)
 {
 	static const struct {
 		const char *name, *help;
@@ -94,48 +116,49 @@ static void put_hosts(const struct metrics *metrics)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		metrics_file_family(metrics->file, rows[i].name, rows[i].help);
-		for (unsigned int host = 0; host < metrics->results->list->count; host++) {
-			double value = rows[i].value(metrics, host);
+		for (unsigned int rail = 0; rail < metrics->judgement->rail_count; rail++) {
+			choose_rail(metrics, rail);
+			for (unsigned int host = 0; host < metrics->results->list->count; host++) {
+				double value = rows[i].value(metrics, host);
 
-			if (value > 0 || rows[i].known)
-				metrics_file_value(metrics->file,
-					&(struct metrics_label){
-						"host", metrics->results->list->names[host]},
-					value);
+				if (value > 0 || rows[i].known)
+					put_value(metrics, host, value);
+			}
 		}
 	}
 }
 
 static void put_totals(const struct metrics *metrics)
 {
-	const struct verdict *verdict = metrics->verdict;
+	const struct judgement *judgement = metrics->judgement;
 	const struct {
 		const char *state;
 		unsigned int count;
-	} rows[] = {{"healthy", verdict->good}, {"slow", verdict->slow},
-		{"failed", verdict->broken}, {"not_measured", verdict->unmeasured},
-		{"left_out", verdict->untried}};
+	} rows[] = {{"healthy", judgement->good}, {"slow", judgement->slow},
+		{"failed", judgement->broken}, {"not_measured", judgement->unmeasured},
+		{"left_out", judgement->untried}};
 
 	metrics_file_family(metrics->file, "directions", "Ordered pairs of hosts, by their state.");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		metrics_file_value(metrics->file, &(struct metrics_label){"state", rows[i].state},
 			rows[i].count);
 	metrics_file_family(metrics->file, "findings", "What is bad.");
-	metrics_file_value(metrics->file, NULL, verdict->count);
+	metrics_file_value(metrics->file, NULL, judgement->count);
 	metrics_file_end(metrics->file);
 }
 
-int metrics_write(const struct mesh_results *results, const struct verdict *verdict,
-	const struct coordinator *coordinator, const char *path)
+int metrics_write(const struct judgement *judgement, const char *path)
 {
 	struct metrics_file file;
-	struct metrics metrics = {
-		&file, results, verdict, coordinator, calloc(results->list->count, sizeof(double))};
+	struct metrics metrics = {.file = &file,
+		.judgement = judgement,
+		.scratch = calloc(judgement->coordinator->list->count, sizeof(double))};
 	int error = metrics.scratch ? metrics_file_open(&file, path) : -ENOMEM;
 
 	if (!error) {
 		file.prefix = "rdma_mesh_";
 		put_hosts(&metrics);
+		file.labels[0] = (struct metrics_label){0};
 		put_totals(&metrics);
 		error = metrics_file_close(&file);
 	}

@@ -90,27 +90,34 @@ static void put_color(FILE *file, double level)
 		(unsigned int)(stops[i].blue + part * (stops[i + 1].blue - stops[i].blue)));
 }
 
-/* What appears when the pointer is over a cell. */
-static void put_figures(FILE *file, const struct page *page, unsigned int from, unsigned int to)
-{
-	const struct mesh_result *result = results_bandwidth(page->results, from, to);
-	const struct mesh_result *latency = results_latency(page->results, from, to);
-	char text[MESH_RATE_SIZE];
+/* The heat map of a rail. */
+struct map {
+	const struct mesh_results *results;
+	const struct verdict *verdict;
+};
 
-	put_text(file, page->results->list->names[from]);
+/* What appears when the pointer is over a cell. */
+static void put_figures(FILE *file, const struct map *map, unsigned int from, unsigned int to)
+{
+	const struct mesh_results *results = map->results;
+	const struct mesh_result *result = results_bandwidth(results, from, to);
+	const struct mesh_result *latency = results_latency(results, from, to);
+	char text[MESH_RATE_SIZE], label[MESH_LABEL_SIZE];
+
+	put_text(file, results_label(results, results->list->names[from], MESH_FROM, label));
 	fputs(" -&gt; ", file);
-	put_text(file, page->results->list->names[to]);
+	put_text(file, results_label(results, results->list->names[to], MESH_TO, label));
 	if (result->state == MESH_GOOD) {
 		results_rate_text(text, (double)result->bytes_per_second);
 		fprintf(file, ": %s", text);
 	} else {
 		fputs(result->state == MESH_BROKEN ? ": failed" : ": not measured", file);
 	}
-	if (result->state == MESH_GOOD && page->verdict->good > 0)
+	if (result->state == MESH_GOOD && map->verdict->good > 0)
 		fprintf(file, " (%.0f %% of the typical rate)",
-			100 * exp(page->verdict->bandwidth_values
-					      [(size_t)from * page->results->list->count + to] -
-				      page->verdict->bandwidth.typical));
+			100 * exp(map->verdict->bandwidth_values
+					      [(size_t)from * results->list->count + to] -
+				      map->verdict->bandwidth.typical));
 	if (latency->state == MESH_GOOD) {
 		results_latency_text(text, latency->median_ns);
 		fprintf(file, ", latency %s", text);
@@ -123,10 +130,10 @@ static void put_figures(FILE *file, const struct page *page, unsigned int from, 
 	}
 }
 
-static void put_cell(FILE *file, const struct page *page, unsigned int from, unsigned int to)
+static void put_cell(FILE *file, const struct map *map, unsigned int from, unsigned int to)
 {
-	const struct mesh_result *result = results_bandwidth(page->results, from, to);
-	const struct localisation *by = &page->verdict->bandwidth;
+	const struct mesh_result *result = results_bandwidth(map->results, from, to);
+	const struct localisation *by = &map->verdict->bandwidth;
 	size_t cell = (size_t)from * by->hosts + to;
 
 	if (from == to) {
@@ -144,37 +151,48 @@ static void put_cell(FILE *file, const struct page *page, unsigned int from, uns
 		put_color(file, exp(by->values[cell] - by->typical));
 	}
 	fputs("\" title=\"", file);
-	put_figures(file, page, from, to);
+	put_figures(file, map, from, to);
 	fprintf(file, "\">%s</td>",
 		result->state == MESH_BROKEN ? "&times;"
 		: result->state != MESH_GOOD ? "?"
 					     : "");
 }
 
-static void put_map(FILE *file, const struct page *page)
+static void put_map(FILE *file, const struct map *map)
 {
-	unsigned int hosts = page->results->list->count;
+	unsigned int hosts = map->results->list->count;
 	unsigned int size = hosts <= 16 ? 28 : hosts <= 32 ? 20 : hosts <= 64 ? 13 : 8;
 
+	fputs("<h2>Bandwidth", file);
+	if (map->results->named) {
+		fputs(" of ", file);
+		put_text(file, map->results->rail->name);
+	}
 	fprintf(file,
-		"<h2>Bandwidth, from the host of the row to that of the column</h2>\n"
+		", from the host of the row to that of the column</h2>\n"
 		"<table class=map style=\"--cell:%upx\"><thead><tr><th></th>",
 		size);
 	for (unsigned int to = 0; to < hosts; to++) {
 		fputs("<th><span>", file);
-		put_text(file, page->results->list->names[to]);
+		put_text(file, map->results->list->names[to]);
 		fputs("</span></th>", file);
 	}
 	fputs("</tr></thead>\n<tbody>\n", file);
 	for (unsigned int from = 0; from < hosts; from++) {
 		fputs("<tr><th>", file);
-		put_text(file, page->results->list->names[from]);
+		put_text(file, map->results->list->names[from]);
 		fputs("</th>", file);
 		for (unsigned int to = 0; to < hosts; to++)
-			put_cell(file, page, from, to);
+			put_cell(file, map, from, to);
 		fputs("</tr>\n", file);
 	}
-	fputs("</tbody></table>\n<p class=key>", file);
+	fputs("</tbody></table>\n", file);
+}
+
+/* What the colors of all maps mean. */
+static void put_key(FILE *file)
+{
+	fputs("<p class=key>", file);
 	for (int tenths = 10; tenths >= 0; tenths -= 5) {
 		fputs("<span style=\"background:", file);
 		put_color(file, tenths / 10.0);
@@ -187,19 +205,24 @@ static void put_map(FILE *file, const struct page *page)
 
 static void put_findings(FILE *file, const struct page *page)
 {
-	const struct verdict *verdict = page->verdict;
+	const struct judgement *judgement = page->judgement;
 
-	if (verdict->count == 0)
+	if (judgement->count == 0)
 		return;
 	fputs("<h2>Suspects</h2>\n<table class=list id=suspects><thead><tr><th>host</th><th>what</th>"
 	      "<th>rate</th><th>directions</th><th>finding</th></tr></thead>\n<tbody>\n",
 		file);
-	for (unsigned int i = 0; i < verdict->count; i++) {
-		const struct finding *finding = &verdict->findings[i];
+	for (unsigned int i = 0; i < judgement->count; i++) {
+		const struct finding *finding = &judgement->findings[i];
 		const struct accusation *accusation = &finding->accusation;
+		const char *rail = judgement_rail(judgement, finding);
 
 		fputs("<tr><td>", file);
-		put_text(file, verdict_culprit(page->results, accusation, accusation->one));
+		put_text(file, verdict_culprit(judgement->results, accusation, accusation->one));
+		if (rail && judgement->rail_count > 1) {
+			fputs("/", file);
+			put_text(file, rail);
+		}
 		fprintf(file, "</td><td>%s%s</td>",
 			finding->kind == VERDICT_HOST ? "not tested"
 						      : verdict_kind_name(accusation->kind),
@@ -214,41 +237,56 @@ static void put_findings(FILE *file, const struct page *page)
 	fputs("</tbody></table>\n", file);
 }
 
-static void put_hosts(FILE *file, const struct page *page)
+/* The row of a host and its device of a rail. */
+static void put_host(
+	FILE *file, const struct coordinator *coordinator, const struct map *map, unsigned int host)
+{
+	static const struct mesh_facts unknown;
+	const struct mesh_device *device =
+		coordinator_rail_device(coordinator, host, map->results->rail, MESH_FROM);
+	const struct mesh_facts *facts = device ? &device->facts : &unknown;
+	const char *texts[] = {facts->device, facts->driver, facts->firmware, facts->rate};
+	double sends = exp(map->verdict->bandwidth.egress[host]);
+	double receives = exp(map->verdict->bandwidth.ingress[host]);
+
+	fputs("<tr><td>", file);
+	put_text(file, map->results->list->names[host]);
+	fprintf(file,
+		"</td><td class=n data-n=\"%.4f\">%.0f&nbsp;%%</td>"
+		"<td class=n data-n=\"%.4f\">%.0f&nbsp;%%</td>",
+		sends, 100 * sends, receives, 100 * receives);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		fputs("<td>", file);
+		put_text(file, texts[i]);
+		fputs("</td>", file);
+	}
+	fprintf(file, "<td class=n data-n=\"%" PRIu64 "\">", facts->interface_mtu);
+	if (facts->interface_mtu)
+		fprintf(file, "%" PRIu64, facts->interface_mtu);
+	fputs("</td></tr>\n", file);
+}
+
+static void put_hosts(FILE *file, const struct judgement *judgement)
 {
 	fputs("<h2>Hosts</h2>\n<table class=list id=hosts><thead><tr><th>host</th><th>sends</th>"
 	      "<th>receives</th><th>device</th><th>driver</th><th>firmware</th><th>link</th><th>MTU"
 	      "</th></tr></thead>\n<tbody>\n",
 		file);
-	for (unsigned int i = 0; i < page->results->list->count; i++) {
-		const struct mesh_facts *facts = &page->coordinator->hosts[i].facts;
-		double sends = exp(page->verdict->bandwidth.egress[i]);
-		double receives = exp(page->verdict->bandwidth.ingress[i]);
+	for (unsigned int host = 0; host < judgement->coordinator->list->count; host++)
+		for (unsigned int rail = 0; rail < judgement->rail_count; rail++) {
+			const struct map map = {
+				&judgement->results[rail], &judgement->verdicts[rail]};
 
-		fputs("<tr><td>", file);
-		put_text(file, page->results->list->names[i]);
-		fprintf(file,
-			"</td><td class=n data-n=\"%.4f\">%.0f&nbsp;%%</td>"
-			"<td class=n data-n=\"%.4f\">%.0f&nbsp;%%</td><td>",
-			sends, 100 * sends, receives, 100 * receives);
-		put_text(file, facts->device);
-		fputs("</td><td>", file);
-		put_text(file, facts->driver);
-		fputs("</td><td>", file);
-		put_text(file, facts->firmware);
-		fputs("</td><td>", file);
-		put_text(file, facts->rate);
-		fprintf(file, "</td><td class=n data-n=\"%" PRIu64 "\">", facts->interface_mtu);
-		if (facts->interface_mtu)
-			fprintf(file, "%" PRIu64, facts->interface_mtu);
-		fputs("</td></tr>\n", file);
-	}
+			if (mesh_rail_is_plain(map.results->rail))
+				put_host(file, judgement->coordinator, &map, host);
+		}
 	fputs("</tbody></table>\n", file);
 }
 
 static void put_page(FILE *file, const struct page *page)
 {
-	char when[32], rate[MESH_RATE_SIZE], latency[MESH_RATE_SIZE];
+	const struct judgement *judgement = page->judgement;
+	char when[32], typical[VERDICT_TEXT_SIZE];
 	time_t now = time(NULL);
 	struct tm utc;
 
@@ -262,17 +300,17 @@ static void put_page(FILE *file, const struct page *page)
 		strcmp(page->word, "healthy") == 0 ? "good" : "bad", page->word);
 	put_text(file, page->message);
 	fprintf(file, ".</p>\n<p>%u hosts, started by %s; %s; rdma-client %s",
-		page->results->list->count, launcher_name(&page->coordinator->launcher), when,
-		PROJECT_VERSION);
-	if (page->verdict->good > 0 && !page->verdict->of_link) {
-		results_rate_text(rate, exp(page->verdict->bandwidth.typical));
-		results_latency_text(latency, (uint64_t)exp(-page->verdict->latency.typical));
-		fprintf(file, "; typical: %s, %s", rate, latency);
-	}
+		judgement->coordinator->list->count,
+		launcher_name(&judgement->coordinator->launcher), when, PROJECT_VERSION);
+	judgement_typical(judgement, typical, sizeof(typical));
+	fputs(*typical ? "; typical: " : "", file);
+	put_text(file, typical);
 	fputs(".</p>\n", file);
 	put_findings(file, page);
-	put_map(file, page);
-	put_hosts(file, page);
+	for (unsigned int rail = 0; rail < judgement->rail_count; rail++)
+		put_map(file, &(struct map){&judgement->results[rail], &judgement->verdicts[rail]});
+	put_key(file);
+	put_hosts(file, judgement);
 	fprintf(file, "<script>%s</script>\n</body></html>\n", script);
 }
 

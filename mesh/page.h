@@ -1,13 +1,11 @@
-/* The page of --html: one self-contained file with the matrix of a mesh. Main thread. */
+/* The page of --html: one self-contained file with the matrices of a mesh. Main thread. */
 #ifndef MESH_PAGE_H
 #define MESH_PAGE_H
 
-#include "mesh/verdict.h"
+#include "mesh/judgement.h"
 
 struct page {
-	const struct coordinator *coordinator;
-	const struct mesh_results *results;
-	const struct verdict *verdict;
+	const struct judgement *judgement;
 	const char *word, *message; /* the verdict */
 };
 

@@ -17,11 +17,13 @@
 int results_make(
 	struct mesh_results *results, const struct host_list *list, const struct topology *topology)
 {
+	static const struct mesh_rail any_device;
 	size_t cells = (size_t)list->count * list->count;
 
 	*results = (struct mesh_results){
 		.list = list,
 		.topology = topology,
+		.rail = &any_device,
 		.bandwidth = calloc(cells, sizeof(struct mesh_result)),
 		.latency = calloc(cells, sizeof(struct mesh_result)),
 	};
@@ -56,6 +58,26 @@ struct mesh_result *results_latency(
 	unsigned int low = one < other ? one : other, high = one < other ? other : one;
 
 	return &results->latency[(size_t)low * results->list->count + high];
+}
+
+static const char *label(const struct mesh_results *results, const char *name, const char *rail,
+	char text[MESH_LABEL_SIZE])
+{
+	snprintf(text, MESH_LABEL_SIZE, "%s%s%s", name, results->named ? "/" : "",
+		results->named ? rail : "");
+	return text;
+}
+
+const char *results_label(const struct mesh_results *results, const char *name, enum mesh_end end,
+	char text[MESH_LABEL_SIZE])
+{
+	return label(results, name, results->rail->device[end], text);
+}
+
+const char *results_rail_label(
+	const struct mesh_results *results, const char *name, char text[MESH_LABEL_SIZE])
+{
+	return label(results, name, results->rail->name, text);
 }
 
 /* True if the outcome is better than the result so far. */

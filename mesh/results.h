@@ -1,5 +1,5 @@
 /*
- * What a mesh has measured: for each ordered pair of hosts, its bandwidth; for each unordered pair,
+ * What a mesh has measured on one rail: for each ordered pair of hosts, its bandwidth; for each unordered pair,
  * its latency. The best of several tests counts, because nothing makes a link faster than it is.
  * Main thread.
  */
@@ -30,10 +30,13 @@ struct mesh_result {
 struct mesh_results {
 	const struct host_list *list;
 	const struct topology *topology;
+	const struct mesh_rail *rail;
+	unsigned int number;                     /* of the rail, as in a test */
+	bool named;                              /* sentences name the rail: it is one of several */
 	struct mesh_result *bandwidth, *latency; /* [from * hosts + to] */
 };
 
-/* Makes empty results. Returns 0 or -ENOMEM. */
+/* Makes empty results, of an only rail of any device. Returns 0 or -ENOMEM. */
 int results_make(struct mesh_results *results, const struct host_list *list,
 	const struct topology *topology);
 void results_free(struct mesh_results *results);
@@ -43,6 +46,18 @@ struct mesh_result *results_bandwidth(
 	const struct mesh_results *results, unsigned int from, unsigned int to);
 struct mesh_result *results_latency(
 	const struct mesh_results *results, unsigned int one, unsigned int other);
+
+/*
+ * Writes the name of a host or group that sentences use: "h3", or "h3/mlx5_2", with the device of
+ * this end, if the rail is one of several. Returns text.
+ */
+#define MESH_LABEL_SIZE (MESH_NAME_SIZE + MESH_RAIL_SIZE)
+const char *results_label(const struct mesh_results *results, const char *name, enum mesh_end end,
+	char text[MESH_LABEL_SIZE]);
+
+/* The same for what concerns both ends: with the name of the rail. */
+const char *results_rail_label(
+	const struct mesh_results *results, const char *name, char text[MESH_LABEL_SIZE]);
 
 /* Adds the outcome of a test. */
 void results_add(struct mesh_results *results, const struct mesh_test *test,

@@ -32,6 +32,11 @@ const char *verdict_kind_name(enum accused kind)
 	return names[kind];
 }
 
+bool verdict_is_of_host(const struct accusation *accusation)
+{
+	return accusation->kind >= ACCUSED_HOST && accusation->kind <= ACCUSED_INGRESS;
+}
+
 const char *verdict_culprit(const struct mesh_results *results, const struct accusation *accusation,
 	unsigned int number)
 {
@@ -57,59 +62,90 @@ static struct finding *add(struct verdict *verdict, enum verdict_kind kind)
 
 /* Sentences. */
 
-/* What is accused: "host3 sends slowly". */
-static void name_culprit(char *text, const struct mesh_results *results,
-	const struct accusation *accusation, const char *how)
+void verdict_accuse(char text[VERDICT_TEXT_SIZE], enum accused kind, const char *one,
+	const char *other, const char *of)
 {
-	const char *one = verdict_culprit(results, accusation, accusation->one);
-	const char *other = verdict_culprit(results, accusation, accusation->other);
-
-	switch (accusation->kind) {
+	switch (kind) {
 	case ACCUSED_HOST:
-		text_append(text, VERDICT_TEXT_SIZE, "%s is %s in both directions", one, how);
+		text_append(text, VERDICT_TEXT_SIZE, "%s is %s in both directions", one, of);
 		break;
 	case ACCUSED_EGRESS:
-		text_append(text, VERDICT_TEXT_SIZE, "%s is %s when it sends", one, how);
+		text_append(text, VERDICT_TEXT_SIZE, "%s is %s when it sends", one, of);
 		break;
 	case ACCUSED_INGRESS:
-		text_append(text, VERDICT_TEXT_SIZE, "%s is %s when it receives", one, how);
+		text_append(text, VERDICT_TEXT_SIZE, "%s is %s when it receives", one, of);
 		break;
 	case ACCUSED_PAIR:
-		text_append(text, VERDICT_TEXT_SIZE, "the pair %s and %s is %s", one, other, how);
+		text_append(text, VERDICT_TEXT_SIZE, "the pair %s and %s is %s", one, other, of);
 		break;
 	case ACCUSED_DIRECTION:
 		text_append(
-			text, VERDICT_TEXT_SIZE, "the direction %s -> %s is %s", one, other, how);
+			text, VERDICT_TEXT_SIZE, "the direction %s -> %s is %s", one, other, of);
 		break;
 	case ACCUSED_GROUP:
 		text_append(text, VERDICT_TEXT_SIZE, "the group %s is %s from and to other groups",
-			one, how);
+			one, of);
 		break;
 	case ACCUSED_GROUP_EGRESS:
 		text_append(text, VERDICT_TEXT_SIZE,
-			"the group %s is %s when it sends to other groups", one, how);
+			"the group %s is %s when it sends to other groups", one, of);
 		break;
 	case ACCUSED_GROUP_INGRESS:
 		text_append(text, VERDICT_TEXT_SIZE,
-			"the group %s is %s when it receives from other groups", one, how);
+			"the group %s is %s when it receives from other groups", one, of);
 		break;
 	case ACCUSED_GROUPS:
-		text_append(text, VERDICT_TEXT_SIZE, "from group %s to group %s is %s", one, other,
-			how);
+		text_append(
+			text, VERDICT_TEXT_SIZE, "from group %s to group %s is %s", one, other, of);
 		break;
 	}
+}
+
+/* Appends what an accusation accuses of this, with its rail if there are several. */
+static void name_culprit(char *text, const struct mesh_results *results,
+	const struct accusation *accusation, const char *of)
+{
+	const char *one = verdict_culprit(results, accusation, accusation->one);
+	const char *other = verdict_culprit(results, accusation, accusation->other);
+	char first[MESH_LABEL_SIZE], second[MESH_LABEL_SIZE];
+
+	switch (accusation->kind) {
+	case ACCUSED_EGRESS:
+	case ACCUSED_GROUP_EGRESS:
+	case ACCUSED_DIRECTION:
+	case ACCUSED_GROUPS:
+		results_label(results, one, MESH_FROM, first);
+		results_label(results, other, MESH_TO, second);
+		break;
+	case ACCUSED_INGRESS:
+	case ACCUSED_GROUP_INGRESS:
+		results_label(results, one, MESH_TO, first);
+		*second = '\0';
+		break;
+	case ACCUSED_HOST:
+	case ACCUSED_GROUP:
+	case ACCUSED_PAIR:
+		results_rail_label(results, one, first);
+		results_rail_label(results, other, second);
+		break;
+	}
+	verdict_accuse(text, accusation->kind, first, second, of);
+	text_append(text, VERDICT_TEXT_SIZE, ": ");
 }
 
 /* Why an accusation of a pair decides nothing. */
 static void add_doubt(
 	char *text, const struct mesh_results *results, const struct accusation *accusation)
 {
+	char label[MESH_LABEL_SIZE];
+
 	if (!accusation->undecided)
 		return;
 	if (accusation->suspect < results->list->count)
 		text_append(text, VERDICT_TEXT_SIZE,
 			"; cannot tell whether it is %s, which has too few healthy partners",
-			results->list->names[accusation->suspect]);
+			results_rail_label(
+				results, results->list->names[accusation->suspect], label));
 	else
 		text_append(text, VERDICT_TEXT_SIZE,
 			"; cannot tell which end or what between them: test with more hosts");
@@ -161,18 +197,18 @@ static void describe_bandwidth(
 	const char *message = accusation->failed ? failure_of(results, accusation) : NULL;
 
 	name_culprit(finding->text, results, accusation, all ? "broken" : "slow");
-	text_append(finding->text, VERDICT_TEXT_SIZE, ":");
+	finding->evidence = strlen(finding->text);
 	if (accusation->kind < ACCUSED_PAIR)
-		text_append(finding->text, VERDICT_TEXT_SIZE, " %u of %u directions",
+		text_append(finding->text, VERDICT_TEXT_SIZE, "%u of %u directions ",
 			accusation->low, accusation->of);
 	if (!all) {
 		name_typical(verdict, typical);
-		text_append(finding->text, VERDICT_TEXT_SIZE, " at %.0f %% of the typical %s",
+		text_append(finding->text, VERDICT_TEXT_SIZE, "at %.0f %% of the typical %s",
 			100 * accusation->level, typical);
 	}
 	if (accusation->failed)
-		text_append(finding->text, VERDICT_TEXT_SIZE, "%s failed%s%.*s",
-			all ? "" : ", some", message ? ": " : "",
+		text_append(finding->text, VERDICT_TEXT_SIZE, "%sfailed%s%.*s",
+			all ? "" : ", some ", message ? ": " : "",
 			message ? (int)cause_length(message) : 0, message ? message : "");
 	add_doubt(finding->text, results, accusation);
 }
@@ -185,8 +221,9 @@ static void describe_latency(
 
 	results_latency_text(typical, (uint64_t)exp(-by->typical));
 	name_culprit(finding->text, results, accusation, "late");
+	finding->evidence = strlen(finding->text);
 	text_append(finding->text, VERDICT_TEXT_SIZE,
-		": latency of %u of %u pairs %.1f times the "
+		"latency of %u of %u pairs %.1f times the "
 		"typical %s",
 		(accusation->low + 1) / 2, (accusation->of + 1) / 2, 1 / accusation->level,
 		typical);
@@ -226,28 +263,34 @@ static int add_accusations(
 		else
 			describe_bandwidth(finding, results, verdict);
 		verdict->decided &= !accusation->undecided;
-		if (accusation->kind >= ACCUSED_HOST && accusation->kind <= ACCUSED_INGRESS)
+		if (verdict_is_of_host(accusation))
 			verdict->drained[accusation->one] = 1;
 	}
 	return 0;
 }
 
-static int add_hosts(struct verdict *verdict, const struct coordinator *coordinator)
+static int add_hosts(struct verdict *verdict, const struct mesh_results *results,
+	const struct coordinator *coordinator)
 {
 	for (unsigned int i = 0; i < coordinator->list->count; i++) {
 		const struct mesh_host *host = &coordinator->hosts[i];
+		const char *reason = coordinator_reason(coordinator, i, results->rail, MESH_FROM);
+		const char *name = coordinator->list->names[i];
+		char label[MESH_LABEL_SIZE];
 		struct finding *finding;
 
-		if (host->state == MESH_HOST_READY)
+		if (!reason)
+			reason = coordinator_reason(coordinator, i, results->rail, MESH_TO);
+		if (!reason)
 			continue;
 		finding = add(verdict, VERDICT_HOST);
 		if (!finding)
 			return -ENOMEM;
 		finding->accusation = (struct accusation){.kind = ACCUSED_HOST, .one = i};
-		snprintf(finding->text, VERDICT_TEXT_SIZE, "%s was not tested%s: %.500s",
-			coordinator->list->names[i],
-			host->state == MESH_HOST_LOST ? " completely" : "",
-			*host->reason ? host->reason : "no agent has connected");
+		if (host->state == MESH_HOST_READY)
+			name = results_rail_label(results, name, label);
+		snprintf(finding->text, VERDICT_TEXT_SIZE, "%s was not tested%s: %.500s", name,
+			host->state == MESH_HOST_LOST ? " completely" : "", reason);
 		verdict->drained[i] |= host->state == MESH_HOST_UNUSABLE;
 	}
 	return 0;
@@ -324,7 +367,7 @@ int verdict_make(struct verdict *verdict, const struct mesh_results *results,
 		    interrupted ? -INFINITY : expectation(options)) ||
 		localise(&verdict->latency, results, verdict->latency_values,
 			interrupted ? INFINITY : log(LATENCY_MAX), -INFINITY) ||
-		add_hosts(verdict, coordinator) ||
+		add_hosts(verdict, results, coordinator) ||
 		add_accusations(verdict, results, VERDICT_BANDWIDTH) ||
 		add_accusations(verdict, results, VERDICT_LATENCY) ||
 		check_links(verdict, results, options))
@@ -356,7 +399,7 @@ static bool is_enough_for_host(
 		const struct accusation *accusation = &by->accusations[i];
 		unsigned int *of = &chosen[2 * i];
 
-		if (accusation->kind < ACCUSED_HOST || accusation->kind > ACCUSED_INGRESS)
+		if (!verdict_is_of_host(accusation))
 			continue;
 		if (accusation->one == from && accusation->kind != ACCUSED_INGRESS)
 			enough |= of[0]++ >= RETESTS_OF_HOST;
@@ -382,13 +425,14 @@ unsigned int verdict_retests(const struct verdict *verdict, const struct mesh_re
 				is_enough_for_host(by, from, to, chosen) || result->tests > 1 ||
 				count == size)
 				continue;
-			tests[count++] = (struct mesh_test){from, to, false};
+			tests[count++] = (struct mesh_test){from, to, false, results->number};
 		}
 	for (unsigned int one = 0; one < by->hosts; one++)
 		for (unsigned int other = one + 1; other < by->hosts && count < size; other++)
 			if (verdict->latency.low[(size_t)one * by->hosts + other] &&
 				results_latency(results, one, other)->tests == 1)
-				tests[count++] = (struct mesh_test){one, other, true};
+				tests[count++] =
+					(struct mesh_test){one, other, true, results->number};
 	free(chosen);
 	return count;
 }

@@ -1,9 +1,11 @@
 /*
- * The verdict about a mesh: what is bad, with the evidence, in sentences; what should be tested
+ * The verdict about a rail of a mesh: what is bad, with the evidence, in sentences; what should be tested
  * again before it is accused; and which hosts a scheduler should not use. Main thread.
  */
 #ifndef MESH_VERDICT_H
 #define MESH_VERDICT_H
+
+#include <limits.h>
 
 #include "mesh/results.h"
 
@@ -16,9 +18,14 @@ enum verdict_kind {
 
 #define VERDICT_TEXT_SIZE 1024
 
+/* A finding about all rails. */
+#define VERDICT_ALL_RAILS UINT_MAX
+
 struct finding {
 	enum verdict_kind kind;
 	struct accusation accusation; /* of a host that could not take part: ACCUSED_HOST */
+	unsigned int rail;            /* set in a judgement: its number, or VERDICT_ALL_RAILS */
+	size_t evidence;              /* where it begins in the text */
 	char text[VERDICT_TEXT_SIZE]; /* one sentence without a full stop */
 };
 
@@ -30,7 +37,7 @@ struct verdict {
 	unsigned int count, capacity;
 	unsigned int directions, good, slow, broken, unmeasured, untried;
 	bool decided;  /* all findings name a culprit */
-	char *drained; /* of each host: 1 if it is bad as a whole */
+	char *drained; /* of each host: 1 if it is bad as a whole, or its device of the rail is */
 };
 
 /*
@@ -47,6 +54,13 @@ void verdict_free(struct verdict *verdict);
  */
 unsigned int verdict_retests(const struct verdict *verdict, const struct mesh_results *results,
 	struct mesh_test *tests, unsigned int size);
+
+/* True if an accusation is of a host, as sender, receiver or both. */
+bool verdict_is_of_host(const struct accusation *accusation);
+
+/* Appends what is accused of this: "h3 is slow when it sends". */
+void verdict_accuse(char text[VERDICT_TEXT_SIZE], enum accused kind, const char *one,
+	const char *other, const char *of);
 
 /* The name of an accused host or group, by its number. */
 const char *verdict_culprit(const struct mesh_results *results, const struct accusation *accusation,

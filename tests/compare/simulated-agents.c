@@ -3,10 +3,12 @@
  * there are no hosts: they prove the token, report the same facts, and answer each test after a
  * while with a made-up rate. Usage:
  *
- *   simulated-agents PORT SECRET-FILE COUNT [MILLISECONDS [SLOW-HOST [BROKEN-HOST]]]
+ *   simulated-agents PORT SECRET-FILE COUNT [MILLISECONDS [SLOW-HOST [BROKEN-HOST
+ *       [DEVICES [SLOW-DEVICE [LACKING-HOST]]]]]]
  *
  * The hosts are h1 to hCOUNT; SLOW-HOST sends at a third of the rate, and all tests of BROKEN-HOST
- * fail. Exits with 0 once the coordinator has ended all of them.
+ * fail. Each has DEVICES devices, mlx5_0 and so on, of which SLOW-DEVICE, counted from 1, is slow
+ * (0: all), and LACKING-HOST lacks the last. Exits with 0 once the coordinator has ended all.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,19 +29,25 @@
 
 #define RATE 23e9
 
+/* A test that an agent seems to run on one of its devices. */
+struct pretended {
+	bool active, latency, fails;
+	uint64_t number;
+	deadline_t done;
+};
+
 struct simulated {
 	struct wire wire;
 	struct token_greeting greeting;
 	char name[16];
-	bool proved, testing, latency, fails, over;
-	uint64_t number;
-	deadline_t done;
+	bool proved, over;
+	struct pretended tests[MESH_DEVICES_MAX];
 };
 
 struct crowd {
 	struct simulated agents[MESH_HOSTS_MAX];
 	struct secret *token;
-	unsigned int count, slow, broken;
+	unsigned int count, slow, broken, devices, slow_device, lacking;
 	int milliseconds;
 };
 
@@ -87,17 +95,55 @@ static void send_proof(const struct crowd *crowd, struct simulated *agent, const
 	send_message(agent, message);
 }
 
-static void send_facts(struct simulated *agent)
+static void name_device(char name[16], unsigned int device)
+{
+	snprintf(name, 16, "mlx5_%u", device);
+}
+
+/* The number of a device from 0; any other text is the first. */
+static unsigned int device_number(const char *name)
+{
+	unsigned int number = 0;
+
+	return sscanf(name, "mlx5_%u", &number) == 1 && number < MESH_DEVICES_MAX ? number : 0;
+}
+
+static unsigned int count_devices(const struct crowd *crowd, const struct simulated *agent)
+{
+	bool lacks = crowd->lacking > 0 && agent == &crowd->agents[crowd->lacking - 1];
+
+	return crowd->devices - (lacks ? 1 : 0);
+}
+
+/* The "address" of a host's device is their names. */
+static void send_device(struct simulated *agent, unsigned int device, bool listens)
 {
 	struct json_object *message = json_object_new_object();
 	struct json_object *facts = json_object_new_object();
+	char name[16], address[40];
 
-	document_add_text(facts, "device", "mlx5_0");
+	name_device(name, device);
+	snprintf(address, sizeof(address), "%s/%s", agent->name, name);
 	document_add_text(facts, "driver", "mlx5_core");
 	document_add_text(facts, "rate", "200 Gb/sec (4X HDR)");
+	document_add_text(message, "device", name);
 	document_add(message, "facts", facts);
 	document_add_null(message, "problem");
+	if (listens)
+		document_add_text(message, "addresses", address);
 	send_message(agent, message);
+}
+
+static void send_facts(const struct crowd *crowd, struct simulated *agent)
+{
+	struct json_object *message = json_object_new_object();
+
+	document_add(message, "facts", json_object_new_object());
+	document_add_null(message, "problem");
+	send_message(agent, message);
+	for (int listens = 0; listens < 2; listens++)
+		for (unsigned int i = 0; i < count_devices(crowd, agent); i++)
+			send_device(agent, i, listens);
 	message = json_object_new_object();
 	document_add_number(message, "port", 7471);
 	document_add_text(message, "addresses", agent->name);
@@ -114,16 +160,18 @@ static double noise(void)
 	return 1 + 0.06 * sum;
 }
 
-static void send_result(const struct crowd *crowd, struct simulated *agent)
+static void send_result(const struct crowd *crowd, struct simulated *agent, unsigned int device)
 {
 	struct json_object *message = json_object_new_object();
-	bool slow = crowd->slow > 0 && agent == &crowd->agents[crowd->slow - 1];
+	struct pretended *test = &agent->tests[device];
+	bool slow = crowd->slow > 0 && agent == &crowd->agents[crowd->slow - 1] &&
+		    (crowd->slow_device == 0 || crowd->slow_device == device + 1);
 
-	document_add_number(message, "result", agent->number);
-	document_add_number(message, "status", agent->fails ? 3 : 0);
-	if (agent->fails) {
+	document_add_number(message, "result", test->number);
+	document_add_number(message, "status", test->fails ? 3 : 0);
+	if (test->fails) {
 		document_add_text(message, "message", "cannot connect: no reply");
-	} else if (agent->latency) {
+	} else if (test->latency) {
 		document_add_number(message, "median_ns", (uint64_t)(1900 * noise()));
 		document_add_number(message, "p99_ns", 2500);
 	} else {
@@ -131,8 +179,31 @@ static void send_result(const struct crowd *crowd, struct simulated *agent)
 			message, "bytes_per_second", (uint64_t)(RATE * noise() / (slow ? 3 : 1)));
 		document_add_number(message, "link_bytes_per_second", 24000000000);
 	}
-	agent->testing = false;
+	test->active = false;
 	send_message(agent, message);
+}
+
+/* Begins a test of one of the agent's devices. */
+static void take_test(
+	const struct crowd *crowd, struct simulated *agent, struct json_object *message)
+{
+	char device[16] = "", kind[16] = "", address[40] = "";
+	struct pretended *test;
+
+	wire_text(message, "device", device, sizeof(device));
+	wire_text(message, "kind", kind, sizeof(kind));
+	wire_text(message, "addresses", address, sizeof(address));
+	address[strcspn(address, "/")] = '\0';
+	test = &agent->tests[device_number(device)];
+	if (!agent->proved || test->active)
+		fail("a test too many");
+	*test = (struct pretended){.active = true,
+		.latency = strcmp(kind, "latency") == 0,
+		.done = deadline_in(crowd->milliseconds)};
+	wire_number(message, "test", 0, UINT32_MAX, &test->number);
+	test->fails =
+		crowd->broken > 0 && (strcmp(address, crowd->agents[crowd->broken - 1].name) == 0 ||
+					     agent == &crowd->agents[crowd->broken - 1]);
 }
 
 static void take_message(
@@ -145,19 +216,9 @@ static void take_message(
 	} else if (wire_text(message, "proof", text, sizeof(text))) {
 		agent->proved =
 			token_is_proved(crowd->token, &agent->greeting, TOKEN_COORDINATOR, text);
-		send_facts(agent);
-	} else if (wire_number(message, "test", 0, UINT32_MAX, &agent->number)) {
-		if (!agent->proved || agent->testing)
-			fail("a test too many");
-		wire_text(message, "kind", text, sizeof(text));
-		agent->latency = strcmp(text, "latency") == 0;
-		agent->testing = true;
-		/* The "address" of the other host is its name. */
-		wire_text(message, "addresses", text, sizeof(text));
-		agent->fails = crowd->broken > 0 &&
-			       (strcmp(text, crowd->agents[crowd->broken - 1].name) == 0 ||
-				       agent == &crowd->agents[crowd->broken - 1]);
-		agent->done = deadline_in(crowd->milliseconds);
+		send_facts(crowd, agent);
+	} else if (document_member(message, "test")) {
+		take_test(crowd, agent, message);
 	} else if (document_member(message, "ping")) {
 		struct json_object *pong = json_object_new_object();
 
@@ -196,8 +257,10 @@ static unsigned int turn(struct crowd *crowd)
 		polled[i] = (struct pollfd){
 			.fd = agent->over ? -1 : agent->wire.socket, .events = POLLIN};
 		left += !agent->over;
-		if (agent->testing && deadline_left(agent->done) < milliseconds)
-			milliseconds = deadline_left(agent->done);
+		for (unsigned int j = 0; j < MESH_DEVICES_MAX; j++)
+			if (agent->tests[j].active &&
+				deadline_left(agent->tests[j].done) < milliseconds)
+				milliseconds = deadline_left(agent->tests[j].done);
 	}
 	if (left == 0 || poll(polled, crowd->count, milliseconds) < 0)
 		return 0;
@@ -206,10 +269,18 @@ static unsigned int turn(struct crowd *crowd)
 
 		if (polled[i].revents)
 			read_agent(crowd, agent);
-		if (!agent->over && agent->testing && deadline_left(agent->done) == 0)
-			send_result(crowd, agent);
+		for (unsigned int j = 0; j < MESH_DEVICES_MAX; j++)
+			if (!agent->over && agent->tests[j].active &&
+				deadline_left(agent->tests[j].done) == 0)
+				send_result(crowd, agent, j);
 	}
 	return left;
+}
+
+/* A number of the command line, or this one if it is missing. */
+static unsigned int argument(int argc, char *argv[], int index, unsigned int otherwise)
+{
+	return argc > index ? (unsigned int)atoi(argv[index]) : otherwise;
 }
 
 int main(int argc, char *argv[])
@@ -225,10 +296,13 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "simulated-agents: %s\n", why);
 		return 1;
 	}
-	crowd->count = (unsigned int)atoi(argv[3]);
-	crowd->milliseconds = argc > 4 ? atoi(argv[4]) : 10;
-	crowd->slow = argc > 5 ? (unsigned int)atoi(argv[5]) : 0;
-	crowd->broken = argc > 6 ? (unsigned int)atoi(argv[6]) : 0;
+	crowd->count = argument(argc, argv, 3, 0);
+	crowd->milliseconds = (int)argument(argc, argv, 4, 10);
+	crowd->slow = argument(argc, argv, 5, 0);
+	crowd->broken = argument(argc, argv, 6, 0);
+	crowd->devices = argument(argc, argv, 7, 1);
+	crowd->slow_device = argument(argc, argv, 8, 0);
+	crowd->lacking = argument(argc, argv, 9, 0);
 	for (unsigned int i = 0; i < crowd->count; i++)
 		connect_agent(&crowd->agents[i], (uint16_t)atoi(argv[1]), i);
 	while (turn(crowd) > 0)

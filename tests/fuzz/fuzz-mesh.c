@@ -103,7 +103,7 @@ static struct secret *make_token(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct mesh_test tests[] = {
-		{1, 2, true}, {2, 1, false}, {0, 1, false}, {1, 0, false}};
+		{1, 2, true, 0}, {2, 1, false, 1}, {0, 1, false, 2}, {1, 0, false, 1}};
 	const struct options options = {.timeout = 1,
 		.bind = "127.0.0.1",
 		.mesh = {.start_timeout = 1},
