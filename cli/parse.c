@@ -116,14 +116,14 @@ static void getopt_tables(enum program program, const struct cli_command *comman
 	*letters = '\0';
 }
 
-/* The index of the row for a code returned by getopt_long(). */
-static unsigned int row_of(int option)
+/* The index of the row for a code returned by getopt_long(), whose tables are for the command. */
+static unsigned int row_of(enum program program, const struct cli_command *command, int option)
 {
 	unsigned int i = 0;
 
 	if (option >= LONG_OPTION)
 		return (unsigned int)(option - LONG_OPTION);
-	while (option_rows[i].letter != option)
+	while (option_rows[i].letter != option || !is_chosen(program, command, &option_rows[i]))
 		i++;
 	return i;
 }
@@ -232,13 +232,14 @@ static const struct cli_command *find_first(enum program program, int argc, char
 static enum options_result take_line(
 	struct options *options, struct line *line, int argc, char *argv[])
 {
+	const struct cli_command *command = find_first(line->program, argc, argv);
 	struct option table[OPTION_ROWS_MAX + 1];
 	char letters[2 * OPTION_ROWS_MAX + 3];
 	enum options_result result = OPTIONS_RUN;
 	unsigned int row = 0;
 	int option;
 
-	getopt_tables(line->program, find_first(line->program, argc, argv), table, letters);
+	getopt_tables(line->program, command, table, letters);
 	opterr = 0;
 	optind = 0;
 	while ((option = getopt_long(argc, argv, letters, table, NULL)) != -1) {
@@ -251,7 +252,8 @@ static enum options_result take_line(
 		if (result != OPTIONS_RUN)
 			continue;
 		if (is_known(option == ':' || option == '?' ? optopt : option, letters)) {
-			row = row_of(option == ':' || option == '?' ? optopt : option);
+			row = row_of(line->program, command,
+				option == ':' || option == '?' ? optopt : option);
 			if (line->given[row] && option_rows[row].argument &&
 				!option_rows[row].repeats) {
 				result = options_wrong(

@@ -168,6 +168,98 @@ mesh() {
 	grep -q '<title>h7 64 true</title>' "$DIR/dom"
 }
 
+# rails STATUS HOSTS SLOW-HOST DEVICES SLOW-DEVICE LACKING-HOST OPTION...: runs a mesh of agents with several devices.
+rails() {
+	local expected=$1 hosts=$2 slow=$3 devices=$4 slow_device=$5 lacking=$6 status=0
+	shift 6
+	start_mesh --hosts "h[1-$hosts]" "$@"
+	"$AGENTS" "$PORT" "$TOKEN" "$hosts" 5 "$slow" 0 "$devices" "$slow_device" "$lacking"
+	wait "$MESH" || status=$?
+	[ "$status" -eq "$expected" ] || {
+		cat "$DIR/out" "$DIR/err"
+		echo "exit status $status"
+		return 1
+	}
+}
+
+# Of each of these rails, every direction was measured once.
+is_complete() {
+	# shellcheck disable=SC2016
+	jq -s -e --argjson hosts "$1" --argjson rails "$2" '
+		[.[] | select(.type == "bandwidth" and .stage == "bandwidth")] as $tests |
+		($tests | map(.rail) | unique) == ($rails | sort) and
+		($tests | length) == ($rails | length) * $hosts * ($hosts - 1) and
+		($tests | unique_by(.rail, .from, .to) | length) == ($tests | length)' "$DIR/out" >/dev/null
+}
+
+# The largest number of tests in which a host was at a time.
+at_a_time() {
+	jq -s '[.[] | select(.type == "bandwidth" or .type == "latency")] as $all |
+		[$all[] | . as $one | [$all[] | select((.from == $one.from or .to == $one.from) and
+			.start_ms <= $one.start_ms and .end_ms > $one.start_ms)] | length] | max' "$DIR/out"
+}
+
+@test "rails: each is measured once, one after another, and with --together at the same time" {
+	rails 0 4 0 3 0 0 --json
+	is_complete 4 '["mlx5_0", "mlx5_1", "mlx5_2"]'
+	[ "$(at_a_time)" -eq 1 ]
+	jq -s -e '[.[] | select(.type == "rail") | .healthy] == [12, 12, 12] and .[-1].rails == 3 and .[-1].healthy == 36' "$DIR/out" >/dev/null
+	tests/validate-report "$DIR/out"
+	rails 0 4 0 3 0 0 --json --together
+	is_complete 4 '["mlx5_0", "mlx5_1", "mlx5_2"]'
+	[ "$(at_a_time)" -eq 3 ]
+}
+
+@test "rails: a host is named with its device, or alone if all of its rails are bad" {
+	rails 1 6 3 2 2 0 --suggest-drain --html "$DIR/page.html" --metrics "$DIR/metrics"
+	grep -x 'bad: h3/mlx5_1 is slow when it sends: 5 of 5 directions at 3[0-9] % of the typical 2[23].[0-9]* GB/s' "$DIR/out"
+	[ "$(grep -c '^bad: ' "$DIR/out")" -eq 2 ]
+	grep -q '^rail mlx5_1:$' "$DIR/out"
+	grep -q '^scontrol update nodename=h3 state=drain reason="h3/mlx5_1 is slow when it sends: ' "$DIR/out"
+	[ "$(grep -o '<table class=map' "$DIR/page.html" | wc -l)" -eq 2 ]
+	grep -q '<tr><td>h3/mlx5_1</td><td>egress</td>' "$DIR/page.html"
+	grep -x 'rdma_mesh_host_findings{host="h3",rail="mlx5_0"} 0' "$DIR/metrics"
+	grep -x 'rdma_mesh_host_findings{host="h3",rail="mlx5_1"} 1' "$DIR/metrics"
+	rails 1 6 3 2 0 0
+	grep -x 'bad: h3 is slow when it sends, on all its rails: mlx5_0: 5 of 5 directions at 3[0-9] % of the typical 2[23].[0-9]* GB/s; mlx5_1: 5 of 5 directions at 3[0-9] % of the typical 2[23].[0-9]* GB/s' "$DIR/out"
+	[ "$(grep -c '^bad: ' "$DIR/out")" -eq 2 ]
+	rails 1 6 3 2 2 0 --json
+	jq -s -e '[.[] | select(.type == "finding")] | length == 1 and .[0].host == "h3" and .[0].rail == "mlx5_1"' "$DIR/out" >/dev/null
+	tests/validate-report "$DIR/out"
+	rails 1 6 3 2 0 0 --json
+	jq -s -e '[.[] | select(.type == "finding")] | length == 1 and .[0].host == "h3" and .[0].rail == null and .[0].of == 10' "$DIR/out" >/dev/null
+	tests/validate-report "$DIR/out"
+}
+
+@test "rails: a device that is missing at one host is left out, or with --device not measured" {
+	rails 0 4 0 3 0 2
+	grep -x 'mlx5_2 is left out: h2: it has no such device' "$DIR/out"
+	tail -n 1 "$DIR/out" | grep -q '^healthy: 24 of 24 directions are healthy; typical: mlx5_0: '
+	rails 1 4 0 3 0 2 --device mlx5_1,mlx5_2
+	grep -x 'bad: h2/mlx5_2 was not tested: it has no such device' "$DIR/out"
+	tail -n 1 "$DIR/out" | grep -q '^bad: 18 of 24 directions are healthy, 6 not measured'
+	# A single common device is no rail that needs a name.
+	rails 0 3 0 2 0 2
+	grep -x 'mlx5_1 is left out: h2: it has no such device' "$DIR/out"
+	[ "$(grep -c 'mlx5_0' "$DIR/out")" -eq 0 ]
+}
+
+@test "rails: --cross-rail adds pairs of different devices" {
+	rails 1 5 2 2 2 0 --cross-rail --json
+	is_complete 5 '["mlx5_0", "mlx5_1", "mlx5_0->mlx5_1", "mlx5_1->mlx5_0"]'
+	[ "$(at_a_time)" -eq 1 ]
+	# What h2/mlx5_1 sends is slow, whichever device receives it.
+	jq -s -e '[.[] | select(.type == "finding") | .culprit + " " + .host + " " + .rail] | sort == ["egress h2 mlx5_1", "egress h2 mlx5_1->mlx5_0"]' "$DIR/out" >/dev/null
+	tests/validate-report "$DIR/out"
+	run "$CLIENT" mesh --hosts 'h[1-3]' --device mlx5_0 --cross-rail
+	[ "$status" -eq 2 ]
+	[ "$output" = 'rdma-client: --cross-rail needs several devices; see rdma-client mesh --help' ]
+	for list in a,,b a,b, a,a , ''; do
+		run "$CLIENT" mesh --hosts 'h[1-3]' --device "$list"
+		[ "$status" -eq 2 ]
+	done
+}
+
 @test "wrong options and hosts are refused" {
 	run "$CLIENT" mesh
 	[ "$status" -eq 2 ] || [ -n "${SLURM_JOB_NODELIST:-}" ]
