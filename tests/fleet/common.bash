@@ -19,11 +19,11 @@ teardown() {
 	wait_until nothing_runs || fail "still running: $(running)"
 }
 
-# mesh_words OPTION...: sets MESH_WORDS to a command with short tests of all hosts, one at a time, because the guests share
-# few processors.
+# mesh_words OPTION...: sets MESH_WORDS to a command with short tests of all hosts, one at a time or CONCURRENCY, because the
+# guests share few processors.
 mesh_words() {
 	MESH_WORDS=("$PAIR_BIN/rdma-client" mesh --hosts "$HOSTS" --agent-path "$(readlink -f "$PAIR_BIN/rdma-client")" --duration 0.3
-		--size 16K --concurrency 1 --timeout 4 "$@")
+		--size 16K --concurrency "${CONCURRENCY:-1}" --timeout 4 "$@")
 }
 
 mesh() {

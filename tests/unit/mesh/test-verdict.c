@@ -17,6 +17,10 @@ static struct options options;
 static struct coordinator coordinator;
 static struct verdict verdict;
 
+/* Of any device; the test of rails names two. */
+static struct mesh_rail rails[2];
+static char address[] = "192.0.2.1";
+
 /* Makes healthy results of hosts h1 to hN: rates from 99 to 100 MB/s, 2 us. */
 static void make(unsigned int hosts)
 {
@@ -25,7 +29,8 @@ static void make(unsigned int hosts)
 	snprintf(text, sizeof(text), "h[1-%u]", hosts);
 	assert_int_equal(host_list_expand(&list, text, why), 0);
 	assert_int_equal(results_make(&results, &list, &topology), 0);
-	coordinator = (struct coordinator){.options = &options, .list = &list};
+	coordinator = (struct coordinator){
+		.options = &options, .list = &list, .rails = rails, .rail_count = 1};
 	coordinator.hosts = calloc(hosts, sizeof(coordinator.hosts[0]));
 	for (unsigned int from = 0; from < hosts; from++) {
 		coordinator.hosts[from].state = MESH_HOST_READY;
@@ -37,11 +42,11 @@ static void make(unsigned int hosts)
 				.median_ns = 2000};
 
 			if (from != to)
-				results_add(
-					&results, &(struct mesh_test){from, to, false}, &outcome);
+				results_add(&results, &(struct mesh_test){from, to, false, 0},
+					&outcome);
 			if (from < to)
 				results_add(
-					&results, &(struct mesh_test){from, to, true}, &outcome);
+					&results, &(struct mesh_test){from, to, true, 0}, &outcome);
 		}
 	}
 }
@@ -51,10 +56,37 @@ static int clean(void **state)
 	(void)state;
 	verdict_free(&verdict);
 	results_free(&results);
+	for (unsigned int i = 0; i < list.count; i++)
+		free(coordinator.hosts[i].devices);
 	host_list_free(&list);
 	free(coordinator.hosts);
+	memset(rails, 0, sizeof(rails));
 	options = (struct options){0};
 	return 0;
+}
+
+/* Adds a device that can be used. Returns its facts. */
+static struct mesh_facts *add_device(unsigned int number, const char *name)
+{
+	struct mesh_host *host = &coordinator.hosts[number];
+	struct mesh_device *device;
+
+	if (!host->devices)
+		host->devices = calloc(2, sizeof(host->devices[0]));
+	device = &host->devices[host->device_count++];
+	strcpy(device->facts.device, name);
+	device->addresses = address;
+	return &device->facts;
+}
+
+/* Makes the coordinator's rails a and b. */
+static void name_rails(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		rails[i].number[MESH_FROM] = rails[i].number[MESH_TO] = i;
+		rails[i].name[0] = rails[i].device[0][0] = rails[i].device[1][0] = (char)('a' + i);
+	}
+	coordinator.rail_count = 2;
 }
 
 static void slow(unsigned int from, unsigned int to, double factor)
@@ -202,7 +234,7 @@ static void test_retests(void **state)
 /* The best of several tests counts, whatever their order. */
 static void test_best(void **state)
 {
-	const struct mesh_test test = {0, 1, false};
+	const struct mesh_test test = {0, 1, false, 0};
 	struct mesh_outcome outcome = {.measured = true, .message = "no reply"};
 
 	(void)state;
@@ -290,14 +322,37 @@ static void test_differences(void **state)
 	(void)state;
 	make(4);
 	for (unsigned int i = 0; i < 4; i++) {
-		coordinator.hosts[i].facts.interface_mtu = i == 2 ? 1500 : 9000;
-		strcpy(coordinator.hosts[i].facts.driver, "mlx5_core");
-		strcpy(coordinator.hosts[i].facts.firmware, i < 2 ? "20.1" : i == 2 ? "20.2" : "");
+		struct mesh_facts *facts = add_device(i, "mlx5_0");
+
+		facts->interface_mtu = i == 2 ? 1500 : 9000;
+		strcpy(facts->driver, "mlx5_core");
+		strcpy(facts->firmware, i < 2 ? "20.1" : i == 2 ? "20.2" : "");
+		strcpy(coordinator.hosts[i].facts.kernel, i == 3 ? "6.12" : "6.1");
 	}
 	*printed = '\0';
 	differences_print(&coordinator, print, &longest);
 	assert_string_equal(printed, "firmware differs: h3 has 20.2; 2 hosts have 20.1\n"
-				     "interface MTU differs: h3 has 1500; 3 hosts have 9000\n");
+				     "interface MTU differs: h3 has 1500; 3 hosts have 9000\n"
+				     "kernel differs: h4 has 6.12; 3 hosts have 6.1\n");
+}
+
+/* Two rails, whose facts are compared apart; those of hosts are compared once. */
+static void test_differences_of_rails(void **state)
+{
+	size_t longest = 0;
+
+	(void)state;
+	make(3);
+	name_rails();
+	for (unsigned int i = 0; i < 3; i++) {
+		strcpy(add_device(i, "a")->rate, "200");
+		strcpy(add_device(i, "b")->rate, i == 1 ? "100" : "200");
+		strcpy(coordinator.hosts[i].facts.kernel, i == 2 ? "6.12" : "6.1");
+	}
+	*printed = '\0';
+	differences_print(&coordinator, print, &longest);
+	assert_string_equal(printed, "kernel differs: h3 has 6.12; 2 hosts have 6.1\n"
+				     "b: rate differs: h2 has 100; 2 hosts have 200\n");
 }
 
 int main(void)
@@ -315,6 +370,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_matrix, clean),
 		cmocka_unit_test_teardown(test_large_matrix, clean),
 		cmocka_unit_test_teardown(test_differences, clean),
+		cmocka_unit_test_teardown(test_differences_of_rails, clean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
