@@ -276,10 +276,10 @@ static void print_flux(struct mesh *mesh)
 	if (count == 0)
 		return;
 	output_line_warning(&mesh->output,
-		"ARP flux at %u host%s, so peers may reach the wrong interface: at %s, %s; there: "
-		"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 "
+		"%u of %u hosts have ARP flux, so peers may reach the wrong interface: at %s, %s; "
+		"there: sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 "
 		"net.ipv4.conf.all.rp_filter=2",
-		count, count == 1 ? "" : "s", mesh->list.names[first], hosts[first].warning);
+		count, mesh->list.count, mesh->list.names[first], hosts[first].warning);
 }
 
 static void print_hosts(struct mesh *mesh)

@@ -66,10 +66,10 @@ drop() {
 			sysctl -q net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.all.arp_announce=0 net.ipv4.conf.all.rp_filter=0"
 	done
 	mesh --via ssh >"$OUT" 2>"$ERR" || [ $? -eq 1 ]
-	has "$OUT" "^ARP flux at $VM_HOSTS hosts, so peers may reach the wrong interface: at host1, eth0 (rxe0, 10.77.0.1) and eth1 (rxe1, 10.77.0.101) are in one subnet, and arp_ignore is 0 and 0; there: sysctl -w net.ipv4.conf.all.arp_ignore=1 "
+	has "$OUT" "^$VM_HOSTS of $VM_HOSTS hosts have ARP flux, so peers may reach the wrong interface: at host1, eth0 (rxe0, 10.77.0.1) and eth1 (rxe1, 10.77.0.101) are in one subnet, and arp_ignore is 0 and 0; there: sysctl -w net.ipv4.conf.all.arp_ignore=1 "
 	for ((host = 1; host <= VM_HOSTS; host++)); do
 		# The command of the message.
-		ssh "host$host" "$(sed -n 's/^ARP flux at .*; there: //p' "$OUT") >/dev/null; ip neighbour flush all"
+		ssh "host$host" "$(sed -n 's/^.* hosts have ARP flux, .*; there: //p' "$OUT") >/dev/null; ip neighbour flush all"
 	done
 	mesh --via ssh --json >"$OUT" 2>"$ERR" || [ $? -eq 1 ]
 	both_are_complete
