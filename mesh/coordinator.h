@@ -135,8 +135,8 @@ int coordinator_launch(
 void coordinator_gather(struct coordinator *coordinator);
 
 /*
- * Sets the rails, which stay the caller's, until coordinator_close(); no test may run. Before, there
- * is one, of any device. Returns 0 or -ENOMEM.
+ * Sets the rails, which stay the caller's, until coordinator_close(); no test may run. At first,
+ * there is one, of any device. Returns 0 or -ENOMEM.
  */
 int coordinator_set_rails(
 	struct coordinator *coordinator, const struct mesh_rail *rails, unsigned int count);
@@ -165,7 +165,8 @@ bool coordinator_is_ready(const struct coordinator *coordinator, unsigned int ho
 
 /*
  * Runs the tests, in this order where hosts are free, or with --together their devices, at most
- * `most` at a time (0: any number). Each is reported to the listener, also if a signal ends the run.
+ * `most` at a time (0: any number). Each is reported to the listener, also if a signal ends the
+ * run.
  */
 void coordinator_run(struct coordinator *coordinator, const struct mesh_test *tests,
 	unsigned int count, unsigned int most);

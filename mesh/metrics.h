@@ -1,6 +1,7 @@
 /*
  * The results of a mesh in the text format of Prometheus, for the textfile collector of its node
- * exporter: a few figures of each host and rail, and the numbers of directions by their state. Main thread.
+ * exporter: a few figures of each host and rail, and the numbers of directions by their state. Main
+ * thread.
  */
 #ifndef MESH_METRICS_H
 #define MESH_METRICS_H

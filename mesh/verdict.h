@@ -1,6 +1,6 @@
 /*
- * The verdict about a rail of a mesh: what is bad, with the evidence, in sentences; what should be tested
- * again before it is accused; and which hosts a scheduler should not use. Main thread.
+ * The verdict about a rail of a mesh: what is bad, with the evidence, in sentences; what should be
+ * tested again before it is accused; and which hosts a scheduler should not use. Main thread.
  */
 #ifndef MESH_VERDICT_H
 #define MESH_VERDICT_H

@@ -61,6 +61,7 @@ drop() {
 @test "both rails in one subnet: ARP flux is named, and the cure works" {
 	local host
 	for ((host = 1; host <= VM_HOSTS; host++)); do
+		# shellcheck disable=SC2029 # the addresses and the command are known here
 		ssh "host$host" "ip address delete 10.77.1.$host/24 dev eth1; ip address add 10.77.0.10$host/24 dev eth1"
 		undo ssh "host$host" "ip address delete 10.77.0.10$host/24 dev eth1; ip address add 10.77.1.$host/24 dev eth1
 			sysctl -q net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.all.arp_announce=0 net.ipv4.conf.all.rp_filter=0"
@@ -69,6 +70,7 @@ drop() {
 	has "$OUT" "^$VM_HOSTS of $VM_HOSTS hosts have ARP flux, so peers may reach the wrong interface: at host1, eth0 (rxe0, 10.77.0.1) and eth1 (rxe1, 10.77.0.101) are in one subnet, and arp_ignore is 0 and 0; there: sysctl -w net.ipv4.conf.all.arp_ignore=1 "
 	for ((host = 1; host <= VM_HOSTS; host++)); do
 		# The command of the message.
+		# shellcheck disable=SC2029
 		ssh "host$host" "$(sed -n 's/^.* hosts have ARP flux, .*; there: //p' "$OUT") >/dev/null; ip neighbour flush all"
 	done
 	mesh --via ssh --json >"$OUT" 2>"$ERR" || [ $? -eq 1 ]

@@ -254,7 +254,7 @@ at_a_time() {
 	run "$CLIENT" mesh --hosts 'h[1-3]' --device mlx5_0 --cross-rail
 	[ "$status" -eq 2 ]
 	[ "$output" = 'rdma-client: --cross-rail needs several devices; see rdma-client mesh --help' ]
-	for list in a,,b a,b, a,a , ''; do
+	for list in 'a,,b' 'a,b,' 'a,a' ',' ''; do
 		run "$CLIENT" mesh --hosts 'h[1-3]' --device "$list"
 		[ "$status" -eq 2 ]
 	done
