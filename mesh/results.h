@@ -1,6 +1,6 @@
 /*
  * What a mesh has measured on one rail: for each ordered pair of hosts, its bandwidth; for each
- * unordered pair, its latency. The best of several tests counts, because nothing makes a link faster
+ * unordered pair, its latency. The best of several tests counts: nothing makes a link faster
  * than it is. Main thread.
  */
 #ifndef MESH_RESULTS_H

@@ -1,8 +1,8 @@
 /*
  * Two agents of a mesh send anything to its coordinator: the first before its proof, the second
  * after a valid one, separated by a zero byte. The coordinator survives, reports each of its tests
- * exactly once, and lets no host take part in two at a time. Nonces are constant and poll(2) does
- * not wait, which the Makefile arranges.
+ * exactly once, and lets no host, or with --together no device, take part in two at a time. Nonces
+ * are constant and poll(2) does not wait, which the Makefile arranges.
  */
 #include <arpa/inet.h>
 #include <json-c/json.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "mesh/coordinator.h"
+#include "mesh/rails.h"
 #include "tests/fuzz/fuzz.h"
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the linker's names */
@@ -43,6 +44,7 @@ static void take_outcome(
 
 	seen->finished++;
 	fuzz_check(test->from < 3 && test->to < 3);
+	fuzz_check(test->rail < seen->coordinator->rail_count);
 	fuzz_check(!outcome->good || outcome->measured);
 	fuzz_check(outcome->end_ms >= outcome->start_ms);
 	fuzz_check(memchr(outcome->message, '\0', sizeof(outcome->message)));
@@ -100,13 +102,33 @@ static struct secret *make_token(void)
 	return token;
 }
 
+static void check_line(void *context, const char *line)
+{
+	(void)context;
+	fuzz_check(fuzz_is_printable(line));
+}
+
+/* Chooses the rails by what the agents said, and runs some tests on the first and the last one. */
+static void run_tests(struct coordinator *coordinator, const struct seen *seen, struct rails *rails)
+{
+	struct mesh_test tests[] = {
+		{1, 2, true, 0}, {2, 1, false, 0}, {0, 1, false, 0}, {1, 0, false, 0}};
+
+	fuzz_check(rails_choose(rails, coordinator) == 0);
+	fuzz_check(coordinator_set_rails(coordinator, rails->list, rails->count) == 0);
+	rails_print_left_out(rails, coordinator, check_line, NULL);
+	tests[1].rail = tests[3].rail = rails->count - 1;
+	coordinator_run(coordinator, tests, FUZZ_COUNT(tests), 0);
+	fuzz_check(seen->finished == FUZZ_COUNT(tests) && coordinator->running_count == 0);
+	for (unsigned int i = 0; i < coordinator->list->count; i++)
+		fuzz_check(coordinator->hosts[i].busy == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct mesh_test tests[] = {
-		{1, 2, true, 0}, {2, 1, false, 1}, {0, 1, false, 2}, {1, 0, false, 1}};
 	const struct options options = {.timeout = 1,
 		.bind = "127.0.0.1",
-		.mesh = {.start_timeout = 1},
+		.mesh = {.start_timeout = 1, .together = size & 1, .cross_rail = size & 2},
 		.measure = {.duration = 1, .smallest = 1, .largest = 1}};
 	const uint8_t *zero = size ? memchr(data, '\0', size) : NULL;
 	size_t first = zero ? (size_t)(zero - data) : size;
@@ -115,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char why[MESH_REASON_SIZE], proved[512];
 	struct coordinator coordinator = {.options = &options, .output = &output, .list = &list};
 	struct seen seen = {0, &coordinator};
+	struct rails rails;
 	int agents[2];
 
 	if (size > 60000)
@@ -128,9 +151,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	agents[1] =
 		say(coordinator.port, proved, zero ? zero + 1 : NULL, zero ? size - first - 1 : 0);
 	coordinator_gather(&coordinator);
-	coordinator_run(&coordinator, tests, FUZZ_COUNT(tests), 0);
-	fuzz_check(seen.finished == FUZZ_COUNT(tests) && coordinator.running_count == 0);
+	run_tests(&coordinator, &seen, &rails);
 	coordinator_close(&coordinator);
+	rails_free(&rails);
 	close(agents[0]);
 	close(agents[1]);
 	host_list_free(&list);
