@@ -87,16 +87,15 @@ static void add_direction(char *line, size_t size, const struct mesh_results *re
 	unsigned int from, unsigned int to)
 {
 	const struct mesh_result *result = results_bandwidth(results, from, to);
-	char rate[MESH_RATE_SIZE], sender[MESH_LABEL_SIZE], receiver[MESH_LABEL_SIZE];
+	char rate[MESH_RATE_SIZE];
 
 	if (result->state == MESH_GOOD)
 		results_rate_text(rate, (double)result->bytes_per_second);
 	else
 		snprintf(rate, sizeof(rate), "%s",
 			result->state == MESH_BROKEN ? "failed" : "not measured");
-	text_append(line, size, "%s -> %s %s, ",
-		results_label(results, results->list->names[from], MESH_FROM, sender),
-		results_label(results, results->list->names[to], MESH_TO, receiver), rate);
+	text_append(line, size, "%s -> %s %s, ", results->list->names[from],
+		results->list->names[to], rate);
 }
 
 /* Prints the line of a pair, once both directions are over. */
@@ -112,6 +111,8 @@ static void print_pair(struct mesh *mesh, const struct mesh_test *test)
 
 	if (there->state == MESH_UNTRIED || back->state == MESH_UNTRIED)
 		return;
+	if (results->named)
+		text_append(line, sizeof(line), "%s: ", results->rail->name);
 	add_direction(line, sizeof(line), results, one, other);
 	add_direction(line, sizeof(line), results, other, one);
 	results_latency_text(text, latency->median_ns);
@@ -127,15 +128,15 @@ static void print_again(
 	struct mesh *mesh, const struct mesh_test *test, const struct mesh_outcome *outcome)
 {
 	const struct mesh_results *results = &mesh->results[test->rail];
-	char text[MESH_RATE_SIZE] = "failed", sender[MESH_LABEL_SIZE], receiver[MESH_LABEL_SIZE];
+	char text[MESH_RATE_SIZE] = "failed";
 
 	if (outcome->good && test->latency)
 		results_latency_text(text, outcome->median_ns);
 	else if (outcome->good)
 		results_rate_text(text, (double)outcome->bytes_per_second);
-	output_line(&mesh->output, "again: %s -> %s %s%s%s",
-		results_label(results, mesh->list.names[test->from], MESH_FROM, sender),
-		results_label(results, mesh->list.names[test->to], MESH_TO, receiver), text,
+	output_line(&mesh->output, "again: %s%s%s -> %s %s%s%s",
+		results->named ? results->rail->name : "", results->named ? ": " : "",
+		mesh->list.names[test->from], mesh->list.names[test->to], text,
 		*outcome->message ? ": " : "", outcome->message);
 }
 

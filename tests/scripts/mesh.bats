@@ -208,6 +208,12 @@ at_a_time() {
 	rails 0 4 0 3 0 0 --json --together
 	is_complete 4 '["mlx5_0", "mlx5_1", "mlx5_2"]'
 	[ "$(at_a_time)" -eq 3 ]
+	# One test of each device at a time.
+	jq -s -e '[.[] | select(.type == "bandwidth" or .type == "latency")] | [["h1", "h2", "h3", "h4"][] as $host |
+		["mlx5_0", "mlx5_1", "mlx5_2"][] as $rail | [.[] | select(.rail == $rail and (.from == $host or .to == $host))] |
+		sort_by(.start_ms) | . as $own | range(1; length) | $own[.].start_ms >= $own[. - 1].end_ms] | all' "$DIR/out" >/dev/null
+	rails 0 3 0 2 0 0
+	grep -q '^mlx5_1: h[1-3] -> h[1-3] 2[0-9.]* GB/s, h[1-3] -> h[1-3] 2[0-9.]* GB/s, latency ' "$DIR/out"
 }
 
 @test "rails: a host is named with its device, or alone if all of its rails are bad" {

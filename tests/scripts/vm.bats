@@ -77,6 +77,11 @@ lack() {
 	fails_with 2 '^vm: --kernel needs a value' --kernel ''
 }
 
+@test "--interfaces: a number from 1 to 4" {
+	fails_with 2 "^vm: --interfaces needs a number from 1 to 4, not '0'" --interfaces 0
+	fails_with 2 "^vm: --interfaces needs a number from 1 to 4, not '5'" --interfaces 5
+}
+
 @test "RDMA_PAIR_KERNEL is the default of --kernel" {
 	offer 6.12.3+deb13-amd64
 	export RDMA_PAIR_KERNEL=trixie
@@ -121,4 +126,15 @@ lack() {
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ "$(tail -n 1 <<<"$output")" = "$(cat "$users_cache/newest-$release")" ]
+}
+
+@test "a guest with two networks has a device and addresses in each" {
+	# shellcheck disable=SC2016 # the guest's variable
+	RDMA_PAIR_CACHE=$users_cache run ./scripts/vm --no-prefix --cpus 1 --interfaces 2 -- sh -c 'echo "$VM_INTERFACES $VM_DEVICES"; rdma link; ip -br address'
+	echo "$output"
+	[ "$status" -eq 0 ]
+	grep -x 'eth0 eth1 rxe0 rxe1' <<<"$output"
+	grep -q '^link rxe1/1 state ACTIVE .*netdev eth1' <<<"$output"
+	grep -q '^eth0 .* 10.77.0.1/24 fd77::1/64 ' <<<"$output"
+	grep -q '^eth1 .* 10.77.1.1/24 fd77:0:0:1::1/64 ' <<<"$output"
 }
