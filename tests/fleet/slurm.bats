@@ -59,25 +59,25 @@ prolog_said() { ssh "$1" "grep -q '$2' /run/prolog.log"; }
 
 @test "the prolog drains a node that cannot use RDMA, with the reason, and no other" {
 	remove_device host2
-	sbatch --parsable --nodes="$VM_HOSTS" --output="$DIR/job.out" --wrap 'srun hostname' >"$DIR/job"
+	timeout 60 sbatch --parsable --nodes="$VM_HOSTS" --output="$DIR/job.out" --wrap 'srun hostname' >"$DIR/job"
 	wait_until is_drained host2
 	[ "$(reason_of host2)" = 'RDMA: RDMA does not work: this host has no RDMA device; look at this host.' ] || fail "$(reason_of host2)"
 	! is_drained host1
 	scancel "$(cat "$DIR/job")"
 	# An operator's reason stays.
 	scontrol update nodename=host2 state=drain reason=mine
-	expect 1 ssh host2 "SLURMD_NODENAME=host2 /etc/slurm/prolog"
+	expect 1 timeout 60 ssh host2 "SLURMD_NODENAME=host2 /etc/slurm/prolog"
 	[ "$(reason_of host2)" = mine ]
 }
 
 @test "the prolog leaves a node alone if it cannot tell, and keeps no job waiting" {
 	put_program host2 ''
-	srun --nodes="$VM_HOSTS" --immediate=60 true
+	timeout 90 srun --nodes="$VM_HOSTS" --immediate=60 true
 	prolog_said host2 'host2 is not drained: cannot run rdma-client'
 	undo_all
 	put_program host2 'trap : TERM; while :; do sleep 1; done'
 	MARK=$SECONDS
-	srun --nodes="$VM_HOSTS" --immediate=60 true
+	timeout 90 srun --nodes="$VM_HOSTS" --immediate=60 true
 	[ $((SECONDS - MARK)) -lt 60 ]
 	prolog_said host2 'host2 is not drained: the diagnosis did not end within 10 seconds'
 	wait_until is_idle host2
