@@ -652,6 +652,7 @@ static void nobody_waits_for_a_hung(enum fault fault)
 	run.keyed = false;
 	run.seed = 0;
 	run.first = 1;
+	run.extends = false; /* a file that cannot be read is a failure */
 	run.hangs = true;
 	sem_init(&run.released, 0, 0);
 	make_input();
