@@ -57,6 +57,7 @@ int replacement_open(struct replacement *replacement, const char *path)
 	if (!replacement_is_in_place(path))
 		return create_hidden(replacement);
 	descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	/* cppcheck-suppress resourceLeak ; it is returned */
 	return descriptor < 0 ? -errno : descriptor;
 }
 

@@ -94,8 +94,8 @@ static void put_value(const struct metrics *metrics, unsigned int host, double v
 
 	metrics->file->labels[0] =
 		(struct metrics_label){"rail", results->named ? results->rail->name : NULL};
-	metrics_file_value(metrics->file,
-		&(struct metrics_label){"host", results->list->names[host]}, value);
+	metrics_file_value(
+		metrics->file, &(struct metrics_label){"host", results->list->names[host]}, value);
 }
 
 static void put_hosts(struct metrics *metrics)

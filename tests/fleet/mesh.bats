@@ -123,6 +123,7 @@ is_complete() {
 	examples/mesh-metrics.sh "$HOSTS" --duration 0.3 --size 16K --concurrency 1 --via ssh \
 		--agent-path "$(readlink -f "$PAIR_BIN/rdma-client")" || [ $? -eq 1 ]
 	start_server any
+	# shellcheck disable=SC2153 # start_server sets PORT
 	examples/diagnose-metrics.sh "$ADDRESS" "$PORT" || [ $? -eq 4 ]
 	client bandwidth write --duration 0.3 --metrics "$DIR/folder/bandwidth.prom" "$ADDRESS" "$PORT"
 	client latency write --duration 0.3 --metrics "$DIR/folder/latency.prom" "$ADDRESS" "$PORT"
