@@ -92,10 +92,10 @@ static void put_value(const struct metrics *metrics, unsigned int host, double v
 {
 	const struct mesh_results *results = metrics->results;
 
-	metrics->file->labels[0] =
+	metrics->file->labels[0] = (struct metrics_label){"host", results->list->names[host]};
+	metrics->file->labels[1] =
 		(struct metrics_label){"rail", results->named ? results->rail->name : NULL};
-	metrics_file_value(
-		metrics->file, &(struct metrics_label){"host", results->list->names[host]}, value);
+	metrics_file_value(metrics->file, NULL, value);
 }
 
 static void put_hosts(struct metrics *metrics)

@@ -195,13 +195,16 @@ static void take_addresses(struct tcp_id *tcp)
 	getpeername(tcp->fd, &pair->dst_addr, &size);
 }
 
+/*
+ * The first acknowledgement is not delayed (TCP_QUICKACK): Linux 6.1 loses the listener of software
+ * iWARP, and may crash, if it carries the end of a connection that was only a probe.
+ */
 static void set_options(int fd)
 {
-	static const int yes = 1, no = 0, idle = KEEPALIVE_IDLE, probe = KEEPALIVE_PROBE,
+	static const int yes = 1, idle = KEEPALIVE_IDLE, probe = KEEPALIVE_PROBE,
 			 count = KEEPALIVE_COUNT;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &no, sizeof(no));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof(probe));
