@@ -214,6 +214,13 @@ int tcp_frame_size(const uint8_t *bytes, size_t have)
 	return have >= size ? (int)size : 0;
 }
 
+size_t tcp_frame_missing(const uint8_t *bytes, size_t have)
+{
+	const size_t known = have < TCP_HEADER_SIZE ? 0 : le_get16(bytes + 2);
+
+	return TCP_HEADER_SIZE + known - have;
+}
+
 unsigned int tcp_frame_type(const uint8_t *frame)
 {
 	return le_get16(frame);

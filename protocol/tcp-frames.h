@@ -108,6 +108,9 @@ size_t tcp_ready_encode(uint8_t frame[TCP_FRAME_MAX]);
  */
 int tcp_frame_size(const uint8_t *bytes, size_t have);
 
+/* While it returns 0: how many bytes may be read next, so that what follows the frame is not. */
+size_t tcp_frame_missing(const uint8_t *bytes, size_t have);
+
 /* The type of a complete frame; unknown types are possible. */
 unsigned int tcp_frame_type(const uint8_t *frame);
 

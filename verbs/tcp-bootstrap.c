@@ -1,7 +1,6 @@
 /*
- * Sockets, frames and events of connections without rdmacm: see verbs/tcp-bootstrap.h. A frame is
- * sent only when the peer waits for it, so the socket always has room for it, and a peer that sends
- * more than one at a time violates the protocol.
+ * Sockets, frames and events of connections without rdmacm: see verbs/tcp-bootstrap.h. A peer that
+ * has not taken all before gets at most two small frames, so the socket always has room for them.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -297,25 +296,27 @@ static int send_frame(struct tcp_id *tcp, size_t size)
 }
 
 /*
- * Reads what has arrived. Returns the type of the frame if it is complete, 0 if more bytes are
- * needed, or -errno: -ECONNRESET if the peer has closed the connection, -EPROTO if it violates the
- * protocol.
+ * Reads a frame, as far as it has arrived, and nothing of the next one. Returns its type if it is
+ * complete, 0 if more bytes are needed, or -errno: -ECONNRESET if the peer has closed the
+ * connection, -EPROTO if it violates the protocol.
  */
 static int read_frame(struct tcp_id *tcp)
 {
-	ssize_t count = recv(tcp->fd, tcp->bytes + tcp->have, sizeof(tcp->bytes) - tcp->have, 0);
+	ssize_t count;
 	int size;
 
-	if (count < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if (count == 0)
-		return -ECONNRESET;
-	tcp->have += (size_t)count;
-	size = tcp_frame_size(tcp->bytes, tcp->have);
-	if (size <= 0)
+	do {
+		count = recv(tcp->fd, tcp->bytes + tcp->have,
+			tcp_frame_missing(tcp->bytes, tcp->have), 0);
+		if (count < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		if (count == 0)
+			return -ECONNRESET;
+		tcp->have += (size_t)count;
+		size = tcp_frame_size(tcp->bytes, tcp->have);
+	} while (size == 0);
+	if (size < 0)
 		return size;
-	if ((size_t)size != tcp->have)
-		return -EPROTO;
 	tcp->have = 0;
 	return (int)tcp_frame_type(tcp->bytes);
 }
@@ -734,7 +735,7 @@ static int take_path(struct tcp_id *tcp, struct event_copy *copy)
 	tcp->peer = path->gids[0];
 	if (use_path(tcp))
 		return report_end(tcp, RDMA_CM_EVENT_ROUTE_ERROR, -ENODEV, copy);
-	tcp->state = TCP_RESOLVED;
+	tcp->state = client->requested ? TCP_AWAITS_REPLY : TCP_RESOLVED;
 	return report(tcp, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, copy);
 }
 
@@ -743,9 +744,12 @@ int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
 	struct tcp_id *tcp = tcp_id_of(id);
 
 	tcp_describe_queue_pair(tcp, parameters);
-	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REQUEST, &tcp->ours, tcp->frame)))
+	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REQUEST, &tcp->ours, tcp->frame)) &&
+		!tcp_awaits_path(id))
 		return -1;
-	tcp->state = TCP_AWAITS_REPLY;
+	tcp->client->requested = true;
+	if (!tcp_awaits_path(id))
+		tcp->state = TCP_AWAITS_REPLY;
 	return 0;
 }
 

@@ -67,7 +67,11 @@ int tcp_offer(struct rdma_cm_id *id, struct failure *failure);
 /* True while none of the two events has followed. */
 bool tcp_awaits_path(const struct rdma_cm_id *id);
 
-/* Sends the request. RDMA_CM_EVENT_ESTABLISHED, _REJECTED or _CONNECT_ERROR follows. */
+/*
+ * Sends the request, for which a client of one port need not await the path: if there is none, or
+ * the server has gone, _ROUTE_ERROR follows. Otherwise, RDMA_CM_EVENT_ESTABLISHED, _REJECTED
+ * or _CONNECT_ERROR does. Returns 0, or -1 with errno set.
+ */
 int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters);
 
 #endif

@@ -61,10 +61,10 @@ static int resolve_path(struct dial *dial, const struct sockaddr *source, int mi
 static int request_connection(
 	struct dial *dial, struct rdma_conn_param *parameters, struct event_copy *reply)
 {
-	if (tcp_awaits_path(dial->id) && await_path(dial))
-		return -1;
 	if (tcp_request(dial->id, parameters))
 		return dial_failed(dial, PHASE_CONNECT, "send", errno);
+	if (tcp_awaits_path(dial->id) && await_path(dial))
+		return -1;
 	return dial_await(dial, RDMA_CM_EVENT_ESTABLISHED, PHASE_CONNECT, reply);
 }
 

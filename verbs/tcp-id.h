@@ -35,6 +35,7 @@ TAILQ_HEAD(tcp_id_queue, tcp_id);
 struct tcp_client {
 	struct path_candidates candidates;
 	struct tcp_path path; /* the server's answer */
+	bool requested;
 };
 
 struct tcp_id {

@@ -158,12 +158,15 @@ static int advance(struct tcp_id *tcp, enum ibv_qp_state to)
 
 	if (tcp_attributes(&tcp->id, &attributes, &mask))
 		return -1;
-	describe(tcp, &attributes, text, sizeof(text));
-	output_detail(
-		tcp->output, "queue pair %u to %s: %s", tcp->id.qp->qp_num, state_name(to), text);
+	if (tcp->output->verbose) {
+		describe(tcp, &attributes, text, sizeof(text));
+		output_detail(tcp->output, "queue pair %u to %s: %s", tcp->id.qp->qp_num,
+			state_name(to), text);
+	}
 	error = ibv_modify_qp(tcp->id.qp, &attributes, mask);
 	if (!error)
 		return 0;
+	describe(tcp, &attributes, text, sizeof(text));
 	failure_set(&tcp->failure, FAILURE_PATH, PHASE_CONNECT, (int)fault_of(error),
 		"ibv_modify_qp", "%s, to %s: %.230s", strerror(error), state_name(to), text);
 	errno = error;

@@ -67,6 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		frame[have] = data[have];
 	complete = tcp_frame_size(frame, have);
 	fuzz_check(complete == -EPROTO || (complete >= 0 && (size_t)complete <= have));
+	if (complete == 0)
+		fuzz_check(tcp_frame_missing(frame, have) > 0 &&
+			   have + tcp_frame_missing(frame, have) <= sizeof(frame));
 	if (complete <= 0)
 		return 0;
 	/* Whatever else has arrived is not part of the frame. */

@@ -37,8 +37,12 @@ static void assert_same(const struct tcp_gid *one, const struct tcp_gid *other)
 /* A frame is complete with its last byte, and not before. */
 static void assert_complete(const uint8_t *frame, size_t size, enum tcp_frame_type type)
 {
-	for (size_t have = 0; have < size; have++)
+	for (size_t have = 0; have < size; have++) {
+		const size_t known = have < TCP_HEADER_SIZE ? TCP_HEADER_SIZE : size;
+
 		assert_int_equal(tcp_frame_size(frame, have), 0);
+		assert_int_equal(tcp_frame_missing(frame, have), known - have);
+	}
 	assert_int_equal(tcp_frame_size(frame, size), size);
 	assert_int_equal(tcp_frame_type(frame), type);
 }

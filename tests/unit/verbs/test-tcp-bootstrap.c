@@ -214,10 +214,8 @@ static void resolve(void)
 	assert_int_equal(tcp_offer(at_client, &failure), 0);
 }
 
-static void request(void)
+static void send_request(void)
 {
-	resolve();
-	await(&client, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	assert_ptr_equal(at_client->verbs, &context);
 	assert_int_equal(at_client->port_num, 2);
 	make_queue_pair(at_client);
@@ -226,6 +224,13 @@ static void request(void)
 							.private_data = "hello",
 							.private_data_len = 5}),
 		0);
+}
+
+static void request(void)
+{
+	resolve();
+	await(&client, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	send_request();
 	await(&server, RDMA_CM_EVENT_CONNECT_REQUEST);
 	at_server = event.event.id;
 }
@@ -311,6 +316,54 @@ static void one_port_is_known_before_the_server_chooses(void **state)
 	await(&client, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	assert_false(tcp_awaits_path(at_client));
 	assert_int_equal(uses, before + 2); /* each end's, once */
+}
+
+/* The server answers both before the client looks. */
+static void a_request_may_follow_the_offer_at_once(void **state)
+{
+	struct pollfd waiting = {.fd = tcp_channel_fd(server.tcp), .events = POLLIN};
+
+	(void)state;
+	resolve();
+	send_request();
+	assert_true(tcp_awaits_path(at_client));
+	while (tcp_channel_take(server.tcp, &event) == 0)
+		assert_int_equal(ready(&waiting, 1, WAIT_MS), 1);
+	assert_int_equal(event.event.event, RDMA_CM_EVENT_CONNECT_REQUEST);
+	assert_parameters("hello", 16, 4);
+	at_server = event.event.id;
+	make_queue_pair(at_server);
+	assert_int_equal(bootstrap_of(at_server)->accept(at_server, &reply), 0);
+	while (tcp_id_of(at_server)->state != TCP_AWAITS_READY)
+		serve_in_silence(10);
+	await(&client, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	await(&client, RDMA_CM_EVENT_ESTABLISHED);
+	assert_parameters("welcome", 2, 8);
+	await(&server, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void an_early_request_without_a_path_is_refused(void **state)
+{
+	(void)state;
+	resolve();
+	send_request();
+	here.all[0].gid.type = TCP_GID_ROCE_V1;
+	await(&client, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_int_equal(bootstrap_of(at_client)->failure(at_client)->code, PATH_OTHER_VERSION);
+}
+
+/* What the path would have been does not matter. */
+static void a_server_that_goes_before_an_early_request_is_named(void **state)
+{
+	(void)state;
+	resolve();
+	destroy(listener);
+	listener = NULL;
+	tcp_channel_destroy(server.tcp);
+	assert_int_equal(tcp_channel_create(&server.tcp), 0);
+	send_request();
+	await(&client, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_int_equal(bootstrap_of(at_client)->failure(at_client)->code, PATH_NO_ANSWER);
 }
 
 static void of_two_ports_the_server_chooses(void **state)
@@ -529,11 +582,14 @@ static void strangers_are_sent_away(void **state)
 	fd = dial_raw();
 	send_all(fd, frame, tcp_queue_pair_encode(TCP_REPLY, &pair, frame));
 	assert_closed(fd);
-	/* Two frames at once. */
+	/* A second offer. */
 	fd = dial_raw();
 	size = offer_frame(frame);
-	size += tcp_queue_pair_encode(TCP_REQUEST, &pair, frame + size);
+	size += offer_frame(frame + size);
 	send_all(fd, frame, size);
+	serve_in_silence(50);
+	assert_true(recv(fd, frame, sizeof(frame), 0) > 0);
+	assert_int_equal(tcp_frame_type(frame), TCP_PATH);
 	assert_closed(fd);
 	establish();
 }
@@ -653,6 +709,9 @@ int main(void)
 		TEST(both_ends_learn_what_the_other_said),
 		TEST(queue_pairs_match),
 		TEST(one_port_is_known_before_the_server_chooses),
+		TEST(a_request_may_follow_the_offer_at_once),
+		TEST(an_early_request_without_a_path_is_refused),
+		TEST(a_server_that_goes_before_an_early_request_is_named),
 		TEST(of_two_ports_the_server_chooses),
 		TEST(a_disconnect_reaches_both_ends),
 		TEST(the_end_of_a_process_is_a_disconnect),
