@@ -85,13 +85,6 @@ static void look(const char *name)
 	next_look = deadline_in(LOOK_MS);
 }
 
-void opened_devices_look(const char *name)
-{
-	pthread_mutex_lock(&lock);
-	look(name);
-	pthread_mutex_unlock(&lock);
-}
-
 size_t opened_devices(const char *name, struct ibv_context *contexts[OPENED_DEVICES_MAX])
 {
 	size_t count = 0;

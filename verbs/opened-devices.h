@@ -14,13 +14,8 @@
 
 /*
  * Opens all devices that are not open, or only the named one, unless it has done so within the last
- * second. What cannot be opened is left out. ibv_open_device(3).
- */
-void opened_devices_look(const char *name);
-
-/*
- * Does so, and stores the contexts of all, or only of the named one. Returns their number. They
- * stay open until this thread calls opened_devices_close_unused().
+ * second, and stores their contexts. What cannot be opened is left out. Returns their number. They
+ * stay open until this thread calls opened_devices_close_unused(). ibv_open_device(3).
  */
 size_t opened_devices(const char *name, struct ibv_context *contexts[OPENED_DEVICES_MAX]);
 

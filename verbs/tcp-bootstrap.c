@@ -680,17 +680,28 @@ static int meet_stranger(struct failure *failure, int error)
 		said ? "it sent something else" : strerror(-error));
 }
 
+void tcp_look(struct rdma_cm_id *id)
+{
+	struct tcp_id *tcp = tcp_id_of(id);
+
+	take_addresses(tcp); /* connect(2) has chosen that of this end */
+	tcp->client = calloc(1, sizeof(*tcp->client));
+	if (tcp->client)
+		path_candidates_find(tcp->settings, &id->route.addr.src_addr,
+			&tcp->client->candidates, &tcp->client->failure);
+}
+
 int tcp_offer(struct rdma_cm_id *id, struct failure *failure)
 {
 	struct tcp_id *tcp = tcp_id_of(id);
 	struct tcp_offer offer;
 
-	tcp->client = calloc(1, sizeof(*tcp->client));
 	if (!tcp->client)
 		return failure_errno(failure, PHASE_ALLOCATION, "calloc", ENOMEM);
-	if (path_candidates_find(
-		    tcp->settings, &id->route.addr.src_addr, &tcp->client->candidates, failure))
+	if (tcp->client->candidates.count == 0) {
+		*failure = tcp->client->failure;
 		return -1;
+	}
 	path_offer(&tcp->client->candidates, &offer);
 	if (send_frame(tcp, tcp_offer_encode(&offer, tcp->frame)))
 		return meet_stranger(failure, -errno);

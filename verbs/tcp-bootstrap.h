@@ -57,10 +57,16 @@ int tcp_start(struct tcp_channel *channel, const struct sockaddr *address,
 bool tcp_explain(struct failure *failure, int error);
 
 /*
- * After that, offers the server this host's GIDs. RDMA_CM_EVENT_ROUTE_RESOLVED follows, when the id
- * has its device and port, or _ROUTE_ERROR, whose cause the id's bootstrap knows. If all GIDs are
- * of one port, the id has it at once, and its queue pair may be made while the server chooses.
- * Returns 0, or -1 with the failure recorded.
+ * While it connects: reads this host's GIDs, which takes some milliseconds. If that fails,
+ * tcp_offer() reports it.
+ */
+void tcp_look(struct rdma_cm_id *id);
+
+/*
+ * After RDMA_CM_EVENT_ADDR_RESOLVED, offers them to the server. RDMA_CM_EVENT_ROUTE_RESOLVED
+ * follows, when the id has its device and port, or _ROUTE_ERROR, whose cause the id's bootstrap
+ * knows. If all GIDs are of one port, the id has it at once, and its queue pair may be made while
+ * the server chooses. Returns 0, or -1 with the failure recorded.
  */
 int tcp_offer(struct rdma_cm_id *id, struct failure *failure);
 

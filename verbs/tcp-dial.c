@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "verbs/opened-devices.h"
 #include "verbs/tcp-bootstrap.h"
 #include "verbs/tcp-dial.h"
 
@@ -48,7 +47,7 @@ static int resolve_path(struct dial *dial, const struct sockaddr *source, int mi
 		return -1;
 	if (error)
 		return dial_failed(dial, PHASE_ADDRESS, "connect", -error);
-	opened_devices_look(dial->path->device); /* while the server answers */
+	tcp_look(dial->id);
 	if (dial_await(dial, RDMA_CM_EVENT_ADDR_RESOLVED, PHASE_ADDRESS, &copy))
 		return -1;
 	dial_show_step(dial, "TCP connected.");
@@ -106,6 +105,7 @@ bool tcp_dial_answers(const struct sockaddr *address, int milliseconds)
 	if (tcp_start(channel, address, NULL, &settings, &output, &id) == 0) {
 		struct pollfd waiting = {.fd = tcp_channel_fd(channel), .events = POLLIN};
 
+		tcp_look(id);
 		while (answer == 0 && poll(&waiting, 1, deadline_left(deadline)) > 0)
 			answer = take_answer(channel);
 		bootstrap_tcp.destroy(id);

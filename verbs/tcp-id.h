@@ -34,7 +34,8 @@ TAILQ_HEAD(tcp_id_queue, tcp_id);
 /* What a client needs to choose a path. */
 struct tcp_client {
 	struct path_candidates candidates;
-	struct tcp_path path; /* the server's answer */
+	struct failure failure; /* why there is none */
+	struct tcp_path path;   /* the server's answer */
 	bool requested;
 };
 

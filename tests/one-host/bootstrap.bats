@@ -275,7 +275,7 @@ gid_is_gone() { ! gid_index "$1"; }
 		exec {fd}<>"/dev/tcp/127.0.0.1/$PORT"
 		SILENT+=("$fd")
 	done
-	printf 'GET / HTTP/1.0\r\n\r\n' >&"${SILENT[1]}"
+	printf 'GET / HTTP/1.0' >&"${SILENT[1]}" # in one write: what follows is not read
 	expect 0 tcp_client write "$ADDRESS" "$PORT"
 	wait_until stranger_is_gone
 	stop_server

@@ -60,8 +60,10 @@ static int start_id(struct load *load, struct bee *bee)
 		       rdma_resolve_addr(id, NULL, load->server->ai_addr, RESOLVE_MS);
 	error = tcp_start(
 		load->channel->tcp, load->server->ai_addr, NULL, &any_path, &load->output, &id);
-	if (!error)
+	if (!error) {
 		id->context = bee;
+		tcp_look(id);
+	}
 	errno = -error;
 	return error;
 }

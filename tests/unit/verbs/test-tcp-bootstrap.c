@@ -210,6 +210,7 @@ static void resolve(void)
 	assert_int_equal(tcp_start(client.tcp, (struct sockaddr *)&address, NULL, &settings,
 				 &output, &at_client),
 		0);
+	tcp_look(at_client);
 	await(&client, RDMA_CM_EVENT_ADDR_RESOLVED);
 	assert_int_equal(tcp_offer(at_client, &failure), 0);
 }
