@@ -55,7 +55,14 @@ static void read_attributes(struct ibv_context *context, struct inventory_port *
 	port->sm_lid = attributes.sm_lid;
 }
 
-static void copy_gid(struct inventory_gid *gid, const struct ibv_gid_entry *entry, bool iwarp)
+/* The name of the interface that was asked for last. */
+struct interface {
+	unsigned int index;
+	char name[IF_NAMESIZE];
+};
+
+static void copy_gid(struct inventory_gid *gid, const struct ibv_gid_entry *entry, bool iwarp,
+	struct interface *interface)
 {
 	const struct in6_addr *address = (const struct in6_addr *)entry->gid.raw;
 
@@ -66,13 +73,18 @@ static void copy_gid(struct inventory_gid *gid, const struct ibv_gid_entry *entr
 		iwarp                                     ? "iWARP"
 		: entry->gid_type == IBV_GID_TYPE_ROCE_V2 ? "RoCE v2"
 							  : "IB/RoCE v1");
-	if (!if_indextoname(entry->ndev_ifindex, gid->interface))
-		gid->interface[0] = '\0';
+	if (interface->index != entry->ndev_ifindex) {
+		interface->index = entry->ndev_ifindex;
+		if (!if_indextoname(interface->index, interface->name))
+			interface->name[0] = '\0';
+	}
+	snprintf(gid->interface, sizeof(gid->interface), "%s", interface->name);
 }
 
 /* Reads the GIDs of all ports. If the kernel does not list them, they remain unknown. */
 static int read_gids(struct ibv_context *context, struct inventory_device *device)
 {
+	struct interface interface = {0};
 	struct ibv_gid_entry *entries;
 	ssize_t valid = gid_table_entries(context, &entries);
 	size_t size = valid < 0 ? 0 : (size_t)valid;
@@ -86,7 +98,7 @@ static int read_gids(struct ibv_context *context, struct inventory_device *devic
 		for (ssize_t j = 0; j < valid && !error; j++)
 			if (entries[j].port_num == port->number)
 				copy_gid(&port->gids[port->gid_count++], &entries[j],
-					strcmp(device->type, "RNIC") == 0);
+					strcmp(device->type, "RNIC") == 0, &interface);
 	}
 	free(entries);
 	return error;

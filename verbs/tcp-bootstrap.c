@@ -44,7 +44,7 @@
 
 struct tcp_channel {
 	int epoll;
-	int timer; /* of ticks, while anything needs them */
+	int timer; /* of ticks, while anything needs them; -1: no listener was made */
 	bool ticks;
 	bool opens;                        /* a listener's: devices may be open */
 	struct tcp_id *paused;             /* that listener, NULL: none */
@@ -57,34 +57,37 @@ struct tcp_channel {
 
 /* Channels and ids. */
 
-static void close_both(const struct tcp_channel *channel)
-{
-	if (channel->epoll >= 0)
-		close(channel->epoll);
-	if (channel->timer >= 0)
-		close(channel->timer);
-}
-
 int tcp_channel_create(struct tcp_channel **result)
 {
-	struct epoll_event ticking = {.events = EPOLLIN}; /* without an id */
 	struct tcp_channel *channel = calloc(1, sizeof(*channel));
 	int error;
 
 	if (!channel)
 		return -ENOMEM;
 	TAILQ_INIT(&channel->half_open);
+	channel->timer = -1;
 	channel->epoll = epoll_create1(EPOLL_CLOEXEC);
-	channel->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (channel->epoll >= 0 && channel->timer >= 0 &&
-		epoll_ctl(channel->epoll, EPOLL_CTL_ADD, channel->timer, &ticking) == 0) {
+	if (channel->epoll >= 0) {
 		*result = channel;
 		return 0;
 	}
 	error = -errno;
-	close_both(channel);
 	free(channel);
 	return error;
+}
+
+/* A listener needs the timer, even if no descriptor is left later. Returns 0 or -errno. */
+static int make_timer(struct tcp_channel *channel)
+{
+	struct epoll_event ticking = {.events = EPOLLIN}; /* without an id */
+
+	if (channel->timer >= 0)
+		return 0;
+	channel->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (channel->timer < 0 ||
+		epoll_ctl(channel->epoll, EPOLL_CTL_ADD, channel->timer, &ticking))
+		return -errno;
+	return 0;
 }
 
 /*
@@ -157,7 +160,9 @@ void tcp_channel_destroy(struct tcp_channel *channel)
 {
 	while (!TAILQ_EMPTY(&channel->half_open))
 		destroy(&TAILQ_FIRST(&channel->half_open)->id);
-	close_both(channel);
+	if (channel->timer >= 0)
+		close(channel->timer);
+	close(channel->epoll);
 	free(channel);
 }
 
@@ -230,8 +235,11 @@ int tcp_listen(struct tcp_channel *channel, const struct sockaddr *address,
 {
 	static const int yes = 1;
 	struct tcp_id *tcp;
-	int fd = open_socket(address->sa_family);
+	int error = make_timer(channel), fd;
 
+	if (error)
+		return error;
+	fd = open_socket(address->sa_family);
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -244,8 +252,7 @@ int tcp_listen(struct tcp_channel *channel, const struct sockaddr *address,
 		return -ENOMEM;
 	take_addresses(tcp);
 	if (watch(tcp, EPOLLIN)) {
-		int error = -errno;
-
+		error = -errno;
 		destroy(&tcp->id);
 		return error;
 	}
