@@ -118,6 +118,7 @@ enum refusal {
 	REFUSAL_MEMORY = 23,    /* its clients use all the memory that they may take together */
 	REFUSAL_PATH = 24,      /* without rdmacm: its queue pair cannot be connected to ours */
 	REFUSAL_KEPT = 25,      /* it does not keep the attributes that the client asks for */
+	REFUSAL_OLD_SECRET = 26, /* only the client is of release 0.1, whose secrets differ */
 };
 
 /*

@@ -73,7 +73,7 @@ const struct cli_command cli_commands[CLI_COMMANDS] = {
 			.example = "copy big.iso photos host:/data/",
 			.mode = -1,
 			.host = -1,
-			.words_min = 3,
+			.words_min = 2,
 			.words_max = INT_MAX,
 		},
 	[CLI_BANDWIDTH] =

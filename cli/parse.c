@@ -588,7 +588,7 @@ static enum options_result take_words(struct options *options, const struct line
 	if (line->word_count < command->words_min)
 		return options_advise(options, "%s is missing; for example: %s %s",
 			line->word_count == command->mode    ? "the mode"
-			: options->command == CLI_COPY       ? "DESTINATION"
+			: options->command == CLI_COPY       ? "SOURCE"
 			: options->command == CLI_MESH_AGENT ? "ADDRESS"
 			: options->command == CLI_RECEIVE_GROUP ||
 					options->command == CLI_SEND_GROUP

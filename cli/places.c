@@ -65,8 +65,8 @@ static enum options_result take_push(struct options *options, const char **words
 		if (far_path(words[i]))
 			return options_advise(options,
 				"'%s' and '%s' are both at other hosts; copy moves files between this "
-				"host and another one",
-				words[i], words[last]);
+				"host and another one, for example: rdma-client copy %s .",
+				words[i], words[last], words[i]);
 		if (options_add_input(options, words[i]) != OPTIONS_RUN)
 			return OPTIONS_WRONG;
 	}
@@ -81,25 +81,46 @@ static enum options_result take_push(struct options *options, const char **words
 	return OPTIONS_RUN;
 }
 
+/* Checks that all sources of a copy to words[last], at this host, are at one other host. */
+static enum options_result check_sources(struct options *options, const char **words, int last)
+{
+	const char *far = NULL, *near = NULL;
+
+	for (int i = 0; i < last; i++) {
+		const char **first = far_path(words[i]) ? &far : &near;
+
+		if (!*first)
+			*first = words[i];
+		else if (first == &far && !are_at_same_host(far, words[i]))
+			return options_advise(options,
+				"'%s' and '%s' are at different hosts; copy from one host at a time, for "
+				"example: rdma-client copy %s %s",
+				far, words[i], far, words[last]);
+	}
+	if (far && near)
+		return options_advise(options,
+			"'%s' is at another host, but '%s' at this one, as is DESTINATION; copy from one "
+			"host at a time, for example: rdma-client copy %s %s",
+			far, near, far, words[last]);
+	if (near)
+		return options_advise(options,
+			"'%s' is at this host, as is DESTINATION '%s'; one of them needs HOST:, for "
+			"example: rdma-client copy %s host:%s",
+			near, words[last], near, words[last]);
+	return OPTIONS_RUN;
+}
+
 /* Takes files of the other host, and a place at this one. */
 static enum options_result take_pull(struct options *options, const char **words, int last)
 {
+	if (check_sources(options, words, last) != OPTIONS_RUN)
+		return OPTIONS_WRONG;
 	options->copy.pulls = true;
 	options->output = words[last];
-	for (int i = 0; i < last; i++) {
-		if (!far_path(words[i]))
-			return options_advise(options,
-				"'%s' is at this host, as is DESTINATION '%s'; one of them needs HOST:, "
-				"for example: rdma-client copy big.iso host:/data/",
-				words[i], words[last]);
-		if (!are_at_same_host(words[i], words[0]))
-			return options_advise(options,
-				"'%s' and '%s' are both at other hosts; copy from one after the other",
-				words[0], words[i]);
+	for (int i = 0; i < last; i++)
 		if (*far_path(words[i]) == '\0')
 			return options_advise(
 				options, "PATH is missing; for example: %s.", words[i]);
-	}
 	if (take_host(options, words[0]) != OPTIONS_RUN)
 		return OPTIONS_WRONG;
 	for (int i = 0; i < last; i++)
@@ -114,6 +135,10 @@ enum options_result places_take(struct options *options, const char **words, int
 	for (int i = 0; i < count; i++)
 		if (*words[i] == '\0')
 			return options_wrong(options, "SOURCE and DESTINATION must not be empty");
+	if (count == 1)
+		return options_advise(options,
+			"DESTINATION is missing; for example: rdma-client copy %s %s", words[0],
+			far_path(words[0]) ? "." : "host:/data/");
 	return far_path(words[count - 1]) ? take_push(options, words, count - 1)
 					  : take_pull(options, words, count - 1);
 }

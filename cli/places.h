@@ -5,10 +5,10 @@
 #include "cli/options.h"
 
 /*
- * Takes at least two places, of which the last is DESTINATION: files of this host as inputs or
- * output, and the others in options->copy. A place is at another host if it has a colon before the
- * first slash: [USER@]HOST:PATH, where an IPv6 address is in brackets. The words must outlive the
- * options; some are changed. Returns OPTIONS_RUN, or OPTIONS_WRONG with the error recorded.
+ * Takes places, of which the last is DESTINATION: files of this host as inputs or output, and the
+ * others in options->copy. A place is at another host if it has a colon before the first slash:
+ * [USER@]HOST:PATH, where an IPv6 address is in brackets. The words must outlive the options; some
+ * are changed. Returns OPTIONS_RUN, or OPTIONS_WRONG with the error recorded.
  */
 enum options_result places_take(struct options *options, const char **words, int count);
 

@@ -30,6 +30,9 @@
 #define LINE_SIZE 8192
 #define LINES_MAX 4096
 
+/* Bytes of a list of addresses in a message. */
+#define ADDRESSES_SIZE 300
+
 /* Runs --rsh with the command. Returns 0 or an errno. */
 static int run(struct far_side *side, const struct options *options, char *rsh, char *command)
 {
@@ -146,6 +149,11 @@ static enum exit_status explain(
 			remote);
 	else if (status == STATUS_OF_SSH)
 		output_error(output, "cannot reach %s by %s; see above", remote, rsh);
+	else if (status == STATUS_USAGE)
+		output_error(output,
+			"rdma-server at %s does not know the options of this copy, as older releases do "
+			"not; see above, and install the same release at both hosts",
+			remote);
 	else
 		output_error(output,
 			"rdma-server at %s has not started (exit status %d of %s); see above",
@@ -163,6 +171,32 @@ static const char *read_ready(struct far_side *side, char line[LINE_SIZE], uint1
 	return addresses;
 }
 
+/*
+ * Chooses the server's address. If this host has no RDMA device with an address, any is as good: the
+ * connection tells why. Returns false after an error was printed.
+ */
+static bool choose_address(struct far_side *side, const struct options *options,
+	const char *addresses, const struct output *output)
+{
+	enum reach reach = reach_choose(addresses, options->device, side->address);
+	char there[ADDRESSES_SIZE], here[ADDRESSES_SIZE];
+
+	if (reach == REACH_INVALID)
+		output_error(output,
+			"rdma-server at %s has no RDMA address; look there: rdma-client diagnose",
+			options->copy.remote);
+	if (reach != REACH_NOT)
+		return reach != REACH_INVALID;
+	reach_list(addresses, options->device, there, here, sizeof(there));
+	if (*here == '\0')
+		return true;
+	output_error(output,
+		"no common RDMA network with %s: its RDMA addresses are %s, those of this host %s; "
+		"give a device at each host an address of one network, or add a route",
+		options->copy.remote, there, here);
+	return false;
+}
+
 /* Waits until the server listens, and chooses its address. */
 static enum exit_status find_server(
 	struct far_side *side, struct options *options, const struct output *output)
@@ -172,11 +206,8 @@ static enum exit_status find_server(
 
 	if (!addresses)
 		return explain(side, options, output);
-	if (reach_choose(addresses, options->device, side->address))
+	if (choose_address(side, options, addresses, output))
 		return STATUS_OK;
-	output_error(output,
-		"rdma-server at %s has no RDMA address; look there: rdma-client diagnose",
-		options->copy.remote);
 	hang_up(side);
 	return STATUS_CONNECT;
 }

@@ -46,7 +46,7 @@ int agent_test_start(struct agent_test *test, int secret, struct child *child)
 	int count = 0;
 
 	*child = CHILD_NONE;
-	if (!reach_choose(test->addresses, device, test->address))
+	if (reach_choose(test->addresses, device, test->address) == REACH_INVALID)
 		return -EADDRNOTAVAIL;
 	child_own_program("rdma-client", program, sizeof(program));
 	snprintf(port, sizeof(port), "%" PRIu64, test->port);

@@ -8,8 +8,9 @@
 
 static const uint8_t magic[8] = {'r', 'd', 'm', 'a', 'p', 'a', 'i', 'r'};
 
-/* Announces a secret with the digests of docs/protocol.md. 1 announced those of version 0.1. */
-#define HAS_SECRET 2
+/* Announces a secret with the digests of docs/protocol.md, and with those of version 0.1. */
+#define HAS_SECRET     2
+#define HAS_OLD_SECRET 1
 
 /* In an exchange, the bits of `extended`, `answers` and `keeps`; the others are the MTU. */
 #define EXTENDED 0x8000
@@ -65,6 +66,7 @@ int hello_decode(struct hello *hello, const void *data, size_t length)
 	hello->size = le_get64(bytes + AT_SIZE);
 	hello->timeout = le_get32(bytes + AT_TIMEOUT);
 	hello->secret = bytes[AT_SECRET] == HAS_SECRET;
+	hello->old_secret = bytes[AT_SECRET] == HAS_OLD_SECRET;
 	hello->flags = bytes[AT_FLAGS];
 	hello->mtu = le_get16(bytes + AT_MTU);
 	if (hello->kind == HELLO_EXCHANGE) {

@@ -54,8 +54,8 @@ struct hello {
 	uint32_t refusal; /* enum refusal (base/failure.h); 0 in a request or an acceptance */
 	uint64_t size;    /* bytes to be sent, UINT64_MAX if unknown; measurement: hello_shape() */
 	uint32_t timeout; /* idle timeout of the sender, milliseconds */
-	bool secret;      /* the sender has a secret; a nonce follows */
-	uint8_t flags;    /* enum hello_flag; control session: enum hello_test_flag */
+	bool secret; /* the sender has a secret; a nonce follows. Refusal: it knows such secrets */
+	uint8_t flags; /* enum hello_flag; control session: enum hello_test_flag */
 	/*
 	 * Exchange with test data: RDMA MTU of its port, bytes; measurement: hello_requests();
 	 * otherwise 0.
@@ -64,6 +64,7 @@ struct hello {
 	bool extended; /* exchange: the sender understands TREE_SPARSE and TREE_HARD_LINK */
 	bool answers;  /* exchange: it understands TREE_ASK and what follows from that */
 	bool keeps; /* exchange: it keeps attributes (protocol/attributes.h); MSG_MR says which */
+	bool old_secret; /* decoded only: the sender has a secret of release 0.1 */
 };
 
 void hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE]);

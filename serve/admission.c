@@ -68,7 +68,8 @@ enum refusal admission_check(const struct admission *admission, const struct rdm
 		return REFUSAL_DEVICE;
 	if (error != -EMSGSIZE &&
 		!handshake_fits(admission->settings->secret, theirs, asked->private_data_len))
-		return REFUSAL_SECRET;
+		return admission->settings->secret && theirs->old_secret ? REFUSAL_OLD_SECRET
+									 : REFUSAL_SECRET;
 	if (request->tutorial) {
 		theirs->size = SINK_TEXT_SIZE;
 		if (!(*mode)->tutorial)
@@ -156,6 +157,8 @@ static const char *cause_of(enum refusal refusal)
 		return "its data exceeds --max-size";
 	case REFUSAL_DEPTH:
 		return "its RDMA device does not accept RDMA READs";
+	case REFUSAL_OLD_SECRET:
+		return "it is of release 0.1, whose secrets this release does not know";
 	case REFUSAL_FILES:
 		return "it is a tutorial program, which cannot exchange files";
 	case REFUSAL_PATH:
@@ -202,6 +205,8 @@ void admission_refuse(
 		.version = HELLO_VERSION,
 		.mode = mode ? (uint8_t)mode->number : 0,
 		.refusal = refusal,
+		/* A client tells by this that it does not speak to release 0.1. */
+		.secret = refusal == REFUSAL_SECRET,
 		.size = refusal == REFUSAL_SIZE ? admission->options->max_size : 0,
 	};
 	uint8_t hello[HELLO_SIZE];

@@ -44,7 +44,11 @@ static void refusal(struct failure *failure, const struct hello *theirs)
 	else if (theirs->refusal == REFUSAL_SIZE)
 		snprintf(cause, sizeof(cause), "the server accepts at most %s bytes from a client",
 			units_format_count(count, theirs->size));
-	if (theirs->refusal == REFUSAL_SECRET)
+	/* Release 0.1 took a secret of this release for none, and requires its own. */
+	if (theirs->refusal == REFUSAL_SECRET && !theirs->secret)
+		failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_OLD_SECRET,
+			"--secret-file", "");
+	else if (theirs->refusal == REFUSAL_SECRET)
 		secret_refused(failure);
 	if (theirs->refusal == REFUSAL_PATH && theirs->size > 0)
 		failure_set(failure, FAILURE_REFUSED, PHASE_CONNECT, REFUSAL_PATH,

@@ -127,9 +127,26 @@ arrives() { [ -n "$(ls -A "$DIR/home")" ]; }
 	expect 2 copy /dev/null there:
 	has "$ERR" "SOURCE must be a file or a directory, not '/dev/null'"
 	expect 2 copy "$DIR/here/x" "$DIR/here/y"
-	has "$ERR" 'one of them needs HOST:'
+	has "$ERR" "one of them needs HOST:, for example: rdma-client copy $DIR/here/x host:$DIR/here/y$"
 	one_line "$ERR"
+	expect 2 copy there:x elsewhere:y "$DIR/here"
+	has "$ERR" "^rdma-client: 'there:x' and 'elsewhere:y' are at different hosts; copy from one host at a time, for example: rdma-client copy there:x $DIR/here$"
+	expect 2 copy there:x here "$DIR/here"
+	has "$ERR" "^rdma-client: 'there:x' is at another host, but 'here' at this one, as is DESTINATION; copy from one host at a time, for example: rdma-client copy there:x $DIR/here$"
+	expect 2 copy there:x
+	has "$ERR" '^rdma-client: DESTINATION is missing; for example: rdma-client copy there:x \.$'
 	[ ! -e "$DIR/home/x" ]
+}
+
+@test "copy to a host without a common network, or of an earlier release, says so" {
+	make_file "$DIR/here/x" 1000
+	printf '#!/bin/sh\n%s\n' 'echo rdma-server listens: 7471 192.0.2.77 192.0.2.78; exec cat >/dev/null' >"$DIR/rsh"
+	expect 3 copy "$DIR/here/x" there:
+	has "$ERR" "^rdma-client: no common RDMA network with there: its RDMA addresses are 192.0.2.77, 192.0.2.78, those of this host .*$ADDRESS ([a-z0-9]*, [a-z0-9]*).*; give a device at each host an address of one network, or add a route$"
+	one_line "$ERR"
+	printf '#!/bin/sh\n%s\n' "echo \"rdma-server: unknown option '--stdio'\" >&2; exit 2" >"$DIR/rsh"
+	expect 3 copy "$DIR/here/x" there:
+	has "$ERR" '^rdma-client: rdma-server at there does not know the options of this copy, as older releases do not; see above, and install the same release at both hosts$'
 }
 
 @test "the secret of copy is no argument, and a copy that is interrupted ends both sides" {

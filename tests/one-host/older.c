@@ -20,6 +20,8 @@ int __wrap_tree_decode(struct tree_entry *entry, const uint8_t header[TREE_HEADE
 static void forget(struct hello *hello)
 {
 	hello->extended = hello->answers = hello->keeps = false;
+	/* Release 0.1 took the secrets of later ones for none. */
+	hello->secret = false;
 }
 
 void __wrap_hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
@@ -28,6 +30,9 @@ void __wrap_hello_encode(const struct hello *hello, uint8_t buffer[HELLO_SIZE])
 
 	forget(&older);
 	__real_hello_encode(&older, buffer);
+	/* It announced its own kind of secret. */
+	if (hello->secret && !hello->refusal)
+		buffer[28] = 1;
 }
 
 int __wrap_hello_decode(struct hello *hello, const void *data, size_t length)

@@ -121,6 +121,22 @@ start_by_program() {
 	has "$ERR" 'while waiting for MSG_PROOF\|stopped acknowledging\|could not complete'
 }
 
+@test "a server of release 0.1 that requires a secret is named" {
+	local older=$PAIR_BUILD/tests/one-host/older kind
+	local -a secret=(--secret-file "$OURS")
+	PAIR_SERVER=$older-server start_server "${secret[@]}" write
+	for kind in write diagnose latency; do
+		expect 3 client "${secret[@]}" $kind "$ADDRESS" "$PORT"
+		output_without_ports >"$DIR/said"
+		has "$DIR/said" 'the server is of release 0.1, and requires a secret of that release'
+	done
+	stop_server
+	start_server "${secret[@]}" write
+	expect 3 "$older-client" "${secret[@]}" write "$ADDRESS" "$PORT"
+	stop_server
+	has "$ERRORS" 'it is of release 0.1, whose secrets this release does not know'
+}
+
 @test "a server with a secret refuses a tutorial program" {
 	start_server --secret-file "$OURS" any
 	if misbehaving_peer --hello none "$ADDRESS" "$PORT" closed 2>"$ERR"; then

@@ -70,7 +70,7 @@ static void every_project_code_has_its_own_row(void **state)
 	/*
 	 * Protocol version 1 used 5. Tutorial programs, refused with 11, do not parse the reason.
 	 */
-	for (int code = REFUSAL_MODE; code <= REFUSAL_KEPT; code++)
+	for (int code = REFUSAL_MODE; code <= REFUSAL_OLD_SECRET; code++)
 		if (code != 5 && code != REFUSAL_FILES && code != 14)
 			assert_int_equal(explain(FAILURE_REFUSED, PHASE_CONNECT, code)->code, code);
 	assert_int_equal(

@@ -71,16 +71,28 @@ static void refuses_other_places(void **state)
 		const char *words[WORDS_MAX];
 		const char *error;
 	} cases[] = {
-		{{"a"}, "DESTINATION is missing"},
-		{{"host:x"}, "DESTINATION is missing"},
-		{{"a", "b"}, "one of them needs HOST:"},
+		{{NULL},
+			"SOURCE is missing; for example: rdma-client copy big.iso photos host:/data/"},
+		{{"a"}, "DESTINATION is missing; for example: rdma-client copy a host:/data/"},
+		{{"host:x"}, "DESTINATION is missing; for example: rdma-client copy host:x ."},
+		{{"a", "b"},
+			"'a' is at this host, as is DESTINATION 'b'; one of them needs HOST:, for "
+			"example: rdma-client copy a host:b"},
 		{{"a", "/host:x"}, "one of them needs HOST:"},
-		{{"one:x", "two:y"}, "are both at other hosts"},
+		{{"a", "b", "c"}, "'a' is at this host, as is DESTINATION 'c'"},
+		{{"one:x", "two:y"},
+			"'one:x' and 'two:y' are both at other hosts; copy moves files between this host "
+			"and another one, for example: rdma-client copy one:x ."},
 		{{"a", "one:x", "two:y"}, "'one:x' and 'two:y' are both at other hosts"},
-		{{"a", "one:x", "b"}, "'a' is at this host, as is DESTINATION 'b'"},
-		{{"one:x", "two:y", "b"}, "are both at other hosts; copy from one after the other"},
-		{{"one:x", "onemore:y", "b"},
-			"are both at other hosts; copy from one after the other"},
+		{{"a", "one:x", "b"},
+			"'one:x' is at another host, but 'a' at this one, as is DESTINATION; copy from one "
+			"host at a time, for example: rdma-client copy one:x b"},
+		{{"one:x", "a", "b"}, "'one:x' is at another host, but 'a' at this one"},
+		{{"one:x", "two:y", "b"},
+			"'one:x' and 'two:y' are at different hosts; copy from one host at a time, for "
+			"example: rdma-client copy one:x b"},
+		{{"one:x", "onemore:y", "b"}, "'one:x' and 'onemore:y' are at different hosts"},
+		{{"one:x", "a", "two:y", "b"}, "'one:x' and 'two:y' are at different hosts"},
 		{{"host:", "b"}, "PATH is missing; for example: host:."},
 		{{"", "host:x"}, "must not be empty"},
 		{{"a", ":x"}, "invalid HOST in ':x'"},

@@ -35,6 +35,8 @@ static struct options copy_of(const char *rsh)
 		.command = CLI_COPY,
 		.mode = mode_by_name("write"),
 		.timeout = 2000,
+		/* Of this host's devices, none has a say. */
+		.device = "no-such-device",
 		.copy = {.remote = "me@there", .paths = paths, .path_count = 1, .rsh = rsh},
 	};
 }
@@ -164,6 +166,9 @@ static void a_server_that_does_not_start_is_explained(void **state)
 		"it there, or name it with --server-path\n");
 	check("exit 255", STATUS_CONNECT,
 		"rdma-client: cannot reach me@there by ./rsh -p 22; see above\n");
+	check("exit 2", STATUS_CONNECT,
+		"rdma-client: rdma-server at me@there does not know the options of this copy, as "
+		"older releases do not; see above, and install the same release at both hosts\n");
 	check("echo nonsense; exit 3", STATUS_CONNECT,
 		"rdma-client: rdma-server at me@there has not started (exit status 3 of ./rsh -p "
 		"22); see above\n");

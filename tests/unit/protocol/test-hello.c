@@ -51,6 +51,22 @@ static void encodes_exact_bytes_and_nothing_else(void **state)
 	assert_memory_equal(buffer, example_bytes, HELLO_SIZE);
 }
 
+/* A secret of release 0.1 is none of this one. */
+static void tells_secrets_of_an_earlier_release(void **state)
+{
+	uint8_t buffer[HELLO_SIZE];
+	struct hello hello;
+
+	(void)state;
+	memcpy(buffer, example_bytes, sizeof(buffer));
+	for (unsigned int byte = 0; byte <= UINT8_MAX; byte++) {
+		buffer[28] = (uint8_t)byte;
+		assert_int_equal(hello_decode(&hello, buffer, sizeof(buffer)), 0);
+		assert_int_equal(hello.secret, byte == 2);
+		assert_int_equal(hello.old_secret, byte == 1);
+	}
+}
+
 /* rdmacm limits the private data of a connect request to 56 bytes, of a reject to 148. */
 static void fits_the_private_data(void **state)
 {
@@ -197,6 +213,7 @@ static void keeps_its_numbers(void **state)
 	assert_int_equal(REFUSAL_NO_FOLDER, 21);
 	assert_int_equal(REFUSAL_TREE, 22);
 	assert_int_equal(REFUSAL_KEPT, 25);
+	assert_int_equal(REFUSAL_OLD_SECRET, 26);
 	assert_int_equal(HELLO_EXCHANGE, 0);
 	assert_int_equal(HELLO_DIAGNOSIS, 1);
 	assert_int_equal(HELLO_MEASUREMENT, 2);
@@ -360,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encodes_exact_bytes_and_nothing_else),
+		cmocka_unit_test(tells_secrets_of_an_earlier_release),
 		cmocka_unit_test(fits_the_private_data),
 		cmocka_unit_test(ignores_the_padding),
 		cmocka_unit_test(knows_one_kind_of_secret),
