@@ -35,7 +35,7 @@
 #define OPTIONS_THREADS_MAX 4
 
 /* Maximum length of an error, before unprintable characters are escaped. */
-#define OPTIONS_ERROR_MAX 160
+#define OPTIONS_ERROR_MAX 320
 
 /* The commands, described in cli/commands.h: two for the server, the others for the client. */
 enum cli_command_id {

@@ -5,6 +5,10 @@
 #include "cli/option-table.h"
 #include "cli/places.h"
 
+/* Fixed ones: a long path might leave no room for them in the message. */
+#define EXAMPLE_FROM "rdma-client copy host:/data/big.iso ."
+#define EXAMPLE_TO   "rdma-client copy big.iso host:/data/"
+
 /*
  * Returns PATH of [USER@]HOST:PATH, or NULL if the place is at this host. The colons of an address
  * in brackets do not end HOST.
@@ -65,8 +69,8 @@ static enum options_result take_push(struct options *options, const char **words
 		if (far_path(words[i]))
 			return options_advise(options,
 				"'%s' and '%s' are both at other hosts; copy moves files between this "
-				"host and another one, for example: rdma-client copy %s .",
-				words[i], words[last], words[i]);
+				"host and another one, for example: " EXAMPLE_FROM,
+				words[i], words[last]);
 		if (options_add_input(options, words[i]) != OPTIONS_RUN)
 			return OPTIONS_WRONG;
 	}
@@ -94,19 +98,19 @@ static enum options_result check_sources(struct options *options, const char **w
 		else if (first == &far && !are_at_same_host(far, words[i]))
 			return options_advise(options,
 				"'%s' and '%s' are at different hosts; copy from one host at a time, for "
-				"example: rdma-client copy %s %s",
-				far, words[i], far, words[last]);
+				"example: " EXAMPLE_FROM,
+				far, words[i]);
 	}
 	if (far && near)
 		return options_advise(options,
 			"'%s' is at another host, but '%s' at this one, as is DESTINATION; copy from one "
-			"host at a time, for example: rdma-client copy %s %s",
-			far, near, far, words[last]);
+			"host at a time, for example: " EXAMPLE_FROM,
+			far, near);
 	if (near)
 		return options_advise(options,
 			"'%s' is at this host, as is DESTINATION '%s'; one of them needs HOST:, for "
-			"example: rdma-client copy %s host:%s",
-			near, words[last], near, words[last]);
+			"example: " EXAMPLE_TO,
+			near, words[last]);
 	return OPTIONS_RUN;
 }
 

@@ -21,6 +21,7 @@
 #include "stream/crew.h"
 #include "stream/direct.h"
 #include "stream/file-digest.h"
+#include "stream/file-state.h"
 #include "stream/holes.h"
 #include "stream/source.h"
 #include "stream/storage.h"
@@ -39,11 +40,12 @@ struct source {
 	bool is_tree;                       /* `tree` is NULL once it was read */
 	const char *fifo;                   /* path of a FIFO that is not open yet, or NULL */
 	int descriptor;                     /* -1: not open yet */
-	int direct;       /* another descriptor of the file, for direct input, or 0 */
-	bool regular;     /* reads never wait for a writer */
-	uint64_t size;    /* or STREAM_SIZE_UNKNOWN */
-	uint64_t storage; /* bytes that the file needs at the peer, 0 if unknown */
-	char name[256];   /* base name */
+	int direct;              /* another descriptor of the file, for direct input, or 0 */
+	bool regular;            /* reads never wait for a writer */
+	struct file_state state; /* of a regular file: how it was when it began to be read */
+	uint64_t size;           /* or STREAM_SIZE_UNKNOWN */
+	uint64_t storage;        /* bytes that the file needs at the peer, 0 if unknown */
+	char name[256];          /* base name */
 	struct ring *ring;
 	size_t most;          /* bytes per read */
 	unsigned int workers; /* threads that read blocks, or the files of a tree */
@@ -92,7 +94,7 @@ static int cannot_read(char why[WORKER_WHY_SIZE], const char *name, const char *
 
 static int was_truncated(struct source *source)
 {
-	return cannot_read(source->why, source->name, "file was truncated while being read", -EIO);
+	return cannot_read(source->why, source->name, FILE_STATE_TRUNCATED, -EIO);
 }
 
 /* Determines the size of the input, if it is known. */
@@ -102,6 +104,7 @@ static void find_size(struct source *source, const struct stat *status)
 
 	source->offset = offset;
 	source->regular = S_ISREG(status->st_mode);
+	source->state = file_state_of(status);
 	/* The kernel reports its virtual files, such as those in /proc, as empty. */
 	if (source->regular && status->st_size > 0 && offset >= 0)
 		source->size = status->st_size > offset ? (uint64_t)(status->st_size - offset) : 0;
@@ -457,6 +460,26 @@ static bool is_sparse(const struct source *source)
 	       fstat(source->descriptor, &status) == 0 && holes_likely(&status);
 }
 
+/* Notes the time of a file that is going to be read. Its size was announced when it was opened. */
+static void note_state(struct source *source)
+{
+	struct stat status;
+
+	if (!source->regular || source->tree || fstat(source->descriptor, &status))
+		return;
+	source->state.modified = status.st_mtim;
+	file_state_settle(&source->state, source->worker.stop_fd);
+}
+
+/* A file that changed while it was read is no state that it ever had. Returns 0 or -errno. */
+static int check_state(struct source *source)
+{
+	if (!source->regular || source->is_tree ||
+		file_state_lasts(&source->state, source->descriptor))
+		return 0;
+	return cannot_read(source->why, source->name, FILE_STATE_CHANGED, -EIO);
+}
+
 /* Determines where the data starts. */
 static void find_start(struct source *source)
 {
@@ -681,6 +704,7 @@ static void fill_ring(struct source *source)
 	source->error = source->descriptor < 0 ? open_fifo(source) : 0;
 	if (source->error)
 		return;
+	note_state(source);
 	find_start(source);
 	pace_start(&source->pace, 1, source->most);
 	if (source->tree && source->answers) {
@@ -710,6 +734,8 @@ static void run(void *argument)
 	struct source *source = argument;
 
 	fill_ring(source);
+	if (!source->error)
+		source->error = check_state(source);
 	source->knows_start = true; /* after a failure, too */
 	if (!source->error)
 		source->digest = digester_result(source->digester, DIGEST_STREAM);

@@ -19,6 +19,7 @@
 #include "protocol/little-endian.h"
 #include "protocol/tree.h"
 #include "stream/file-digest.h"
+#include "stream/file-state.h"
 #include "stream/hard-links.h"
 #include "stream/holes.h"
 #include "stream/storage.h"
@@ -206,7 +207,7 @@ static bool may_read(const struct entry *entry, const struct stat *status)
 	       faccessat(folder_of(entry), entry->name, R_OK, AT_EACCESS) == 0;
 }
 
-static const char changed[] = "it changed while being read";
+static const char changed[] = FILE_STATE_CHANGED;
 
 /* Opens a file. O_NONBLOCK: by now it may be a FIFO. Only an input may be a symbolic link. */
 static int open_entry(const struct entry *entry)
@@ -295,47 +296,30 @@ static void describe(struct entry *entry, enum tree_kind kind, const struct stat
 	};
 }
 
-static const char truncated[] = "file was truncated while being read";
+static const char truncated[] = FILE_STATE_TRUNCATED;
 
-/* True if the time is that of the entry. */
-static bool has_time(const struct entry *entry, const struct timespec *time)
+/* The state of the file, as its header describes it. */
+static struct file_state state_of(const struct entry *entry)
 {
-	return time->tv_sec == entry->header.seconds && time->tv_nsec == entry->header.nanoseconds;
+	return (struct file_state){.size = entry->header.size,
+		.modified = {
+			.tv_sec = entry->header.seconds, .tv_nsec = entry->header.nanoseconds}};
 }
 
-/*
- * Times of files advance in steps: by the kernel's tick, or by up to two seconds if the file system
- * has none finer.
- */
-#define STEP_MS        20
-#define COARSE_STEP_MS 2000
-
-/*
- * Waits until a change would give the file another time. Otherwise, what is read might change, and
- * look the same ever after.
- */
+/* Waits until a change of the file would be seen. */
 static void settle(const struct entry *entry)
 {
-	int64_t step = entry->header.nanoseconds ? STEP_MS : COARSE_STEP_MS, age;
-	struct pollfd stop = {.fd = entry->stop_fd, .events = POLLIN};
-	struct timespec now;
+	const struct file_state state = state_of(entry);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (entry->header.seconds > now.tv_sec || entry->header.seconds < now.tv_sec - 2)
-		return;
-	age = (now.tv_sec - entry->header.seconds) * 1000 +
-	      (now.tv_nsec - (int64_t)entry->header.nanoseconds) / 1000000;
-	if (age >= 0 && age < step)
-		poll(&stop, 1, (int)(step - age));
+	file_state_settle(&state, entry->stop_fd);
 }
 
 /* True if the open file is not what it was when it was opened. */
 static bool has_changed(const struct entry *entry)
 {
-	struct stat status;
+	const struct file_state state = state_of(entry);
 
-	return fstat(entry->file, &status) || (uint64_t)status.st_size != entry->header.size ||
-	       !has_time(entry, &status.st_mtim);
+	return !file_state_lasts(&state, entry->file);
 }
 
 /* Reads all of an open file. Without memory, or if that fails, it is read when it is sent. */
@@ -359,6 +343,12 @@ static void read_ahead(struct entry *entry)
 		return;
 	free(entry->contents);
 	entry->contents = NULL;
+}
+
+/* True if the time is that of the entry. */
+static bool has_time(const struct entry *entry, const struct timespec *time)
+{
+	return time->tv_sec == entry->header.seconds && time->tv_nsec == entry->header.nanoseconds;
 }
 
 /* True if the first bytes of the open file, as many as were answered, have this digest. */
@@ -1004,20 +994,25 @@ static void withdraw(struct tree_input *input, const struct entry *entry)
 }
 
 /*
- * Frees the entry if all of its contents are sent. A file that was not read as a whole may be
- * withdrawn.
+ * Frees the entry if all of its contents are sent. A file that was not read as a whole is
+ * withdrawn. Returns 0; or, if the peer does not understand that, -EIO.
  */
-static void end_contents(struct tree_input *input)
+static int end_contents(struct tree_input *input, char *why)
 {
 	struct entry *entry = input->entry;
+	int error = 0;
 
 	if (input->used < entry->header.size)
-		return;
-	if (is_file(entry) && entry->file >= 0 && entry->extended &&
-		(entry->bad || has_changed(entry)))
-		withdraw(input, entry);
+		return 0;
+	if (is_file(entry) && entry->file >= 0 && (entry->bad || has_changed(entry))) {
+		if (entry->extended)
+			withdraw(input, entry);
+		else
+			error = tree_walk_refuse(why, entry->path, changed, -EIO);
+	}
 	free_entry(entry);
 	input->entry = NULL;
+	return error;
 }
 
 /*
@@ -1066,8 +1061,7 @@ static int start_run(struct tree_input *input, char *why)
 	input->pending_used = 0;
 	input->used += run.hole;
 	input->run_left = run.data;
-	end_contents(input);
-	return 0;
+	return end_contents(input, why);
 }
 
 /* Reads the next bytes of the entry's file. Returns their number or -errno. */
@@ -1096,6 +1090,7 @@ static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size
 	bool sparse = has_runs(entry);
 	uint64_t left = sparse ? input->run_left : entry->header.size - input->used;
 	ssize_t got = size < left ? (ssize_t)size : (ssize_t)left;
+	int error;
 
 	if (sparse && left == 0)
 		return start_run(input, why);
@@ -1107,8 +1102,8 @@ static ssize_t send_contents(struct tree_input *input, void *buffer, size_t size
 		return got == -EINTR ? 0 : got;
 	input->used += (uint64_t)got;
 	input->run_left -= sparse ? (uint64_t)got : 0;
-	end_contents(input);
-	return got;
+	error = end_contents(input, why);
+	return error ? error : got;
 }
 
 /* Takes the next bytes of the attributes, with their header. */

@@ -127,12 +127,12 @@ arrives() { [ -n "$(ls -A "$DIR/home")" ]; }
 	expect 2 copy /dev/null there:
 	has "$ERR" "SOURCE must be a file or a directory, not '/dev/null'"
 	expect 2 copy "$DIR/here/x" "$DIR/here/y"
-	has "$ERR" "one of them needs HOST:, for example: rdma-client copy $DIR/here/x host:$DIR/here/y$"
+	has "$ERR" "one of them needs HOST:, for example: rdma-client copy big.iso host:/data/$"
 	one_line "$ERR"
 	expect 2 copy there:x elsewhere:y "$DIR/here"
-	has "$ERR" "^rdma-client: 'there:x' and 'elsewhere:y' are at different hosts; copy from one host at a time, for example: rdma-client copy there:x $DIR/here$"
+	has "$ERR" "^rdma-client: 'there:x' and 'elsewhere:y' are at different hosts; copy from one host at a time, for example: rdma-client copy host:/data/big.iso .$"
 	expect 2 copy there:x here "$DIR/here"
-	has "$ERR" "^rdma-client: 'there:x' is at another host, but 'here' at this one, as is DESTINATION; copy from one host at a time, for example: rdma-client copy there:x $DIR/here$"
+	has "$ERR" "^rdma-client: 'there:x' is at another host, but 'here' at this one, as is DESTINATION; copy from one host at a time, for example: rdma-client copy host:/data/big.iso .$"
 	expect 2 copy there:x
 	has "$ERR" '^rdma-client: DESTINATION is missing; for example: rdma-client copy there:x \.$'
 	[ ! -e "$DIR/home/x" ]

@@ -125,7 +125,8 @@ start_by_program() {
 	local older=$PAIR_BUILD/tests/one-host/older kind
 	local -a secret=(--secret-file "$OURS")
 	PAIR_SERVER=$older-server start_server "${secret[@]}" write
-	for kind in write diagnose latency; do
+	for kind in write diagnose 'latency write'; do
+		# shellcheck disable=SC2086 # several words
 		expect 3 client "${secret[@]}" $kind "$ADDRESS" "$PORT"
 		output_without_ports >"$DIR/said"
 		has "$DIR/said" 'the server is of release 0.1, and requires a secret of that release'

@@ -370,6 +370,64 @@ rnr() { cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr* | paste
 	kill "$PEER"
 }
 
+# held_transfer CHANGE OPTION...: changes the input while a server holds the transfer up. Both ends fail.
+held_transfer() {
+	local change=$1
+	shift
+	open_fifo "$DIR/fifo"
+	start_server "${SMALL[@]}" --count 1 --output "$DIR/fifo" write 7>&-
+	"$PAIR_BIN/rdma-client" "${SMALL[@]}" "$@" --input "$DIR/data" write "$ADDRESS" "$PORT" \
+		>"$OUT" 2>"$ERR" 7>&- &
+	CLIENTS=($!)
+	head -c 1 <&7 >/dev/null
+	(cd "$DIR" && eval "$change")
+	cat <&7 >/dev/null &
+	PEER=$!
+	exits_with 1 "${CLIENTS[0]}"
+	server_exits 4
+	exec 7>&-
+	kill "$PEER"
+	rm "$DIR/fifo"
+}
+
+# bats test_tags=portable
+@test "a single file that changes while it is sent is no whole file at the other end, but an error at both" {
+	local change workers
+	for workers in 1 4; do
+		for change in 'printf x | dd of=data bs=1 seek=299999 conv=notrunc status=none' 'echo more >>data' 'touch data'; do
+			make_file "$DIR/data" 300000
+			held_transfer "$change" --workers $workers
+			has "$ERR" "cannot read $DIR/data: it changed while being read"
+			has "$ERRORS" 'the peer aborted: cannot read data: it changed while being read'
+		done
+		make_file "$DIR/data" 300000
+		held_transfer 'truncate -s 1 data' --workers $workers
+		has "$ERR" "cannot read $DIR/data: file was truncated while being read"
+		has "$ERRORS" 'the peer aborted: cannot read data: file was truncated while being read'
+	done
+}
+
+# bats test_tags=portable
+@test "a single file that changed while it was sent is not stored; the same command sends it as it is then" {
+	local mode
+	mkdir "$DIR/in"
+	for mode in write read send; do
+		make_file "$DIR/data" 60000000
+		start_server --output "$DIR/in/" $mode
+		"$PAIR_BIN/rdma-client" --input "$DIR/data" $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+		CLIENTS=($!)
+		wait_until test -n "$(find "$DIR/in" -mindepth 1 -size +1k)"
+		printf x | dd of="$DIR/data" bs=1 seek=59999999 conv=notrunc status=none
+		exits_with 1 "${CLIENTS[0]}"
+		has "$ERR" "cannot read $DIR/data: it changed while being read"
+		[ ! -e "$DIR/in/data" ]
+		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
+		cmp "$DIR/data" "$DIR/in/data"
+		stop_server
+		rm "$DIR/in/data"
+	done
+}
+
 @test "a server with files refuses a tutorial peer; a client with files recognises one" {
 	start_server --verbose --output "$DIR/" any
 	if tutorial_peer write "$ADDRESS" "$PORT" 2>"$ERR"; then

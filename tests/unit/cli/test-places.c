@@ -77,20 +77,20 @@ static void refuses_other_places(void **state)
 		{{"host:x"}, "DESTINATION is missing; for example: rdma-client copy host:x ."},
 		{{"a", "b"},
 			"'a' is at this host, as is DESTINATION 'b'; one of them needs HOST:, for "
-			"example: rdma-client copy a host:b"},
+			"example: rdma-client copy big.iso host:/data/"},
 		{{"a", "/host:x"}, "one of them needs HOST:"},
 		{{"a", "b", "c"}, "'a' is at this host, as is DESTINATION 'c'"},
 		{{"one:x", "two:y"},
 			"'one:x' and 'two:y' are both at other hosts; copy moves files between this host "
-			"and another one, for example: rdma-client copy one:x ."},
+			"and another one, for example: rdma-client copy host:/data/big.iso ."},
 		{{"a", "one:x", "two:y"}, "'one:x' and 'two:y' are both at other hosts"},
 		{{"a", "one:x", "b"},
 			"'one:x' is at another host, but 'a' at this one, as is DESTINATION; copy from one "
-			"host at a time, for example: rdma-client copy one:x b"},
+			"host at a time, for example: rdma-client copy host:/data/big.iso ."},
 		{{"one:x", "a", "b"}, "'one:x' is at another host, but 'a' at this one"},
 		{{"one:x", "two:y", "b"},
 			"'one:x' and 'two:y' are at different hosts; copy from one host at a time, for "
-			"example: rdma-client copy one:x b"},
+			"example: rdma-client copy host:/data/big.iso ."},
 		{{"one:x", "onemore:y", "b"}, "'one:x' and 'onemore:y' are at different hosts"},
 		{{"one:x", "a", "two:y", "b"}, "'one:x' and 'two:y' are at different hosts"},
 		{{"host:", "b"}, "PATH is missing; for example: host:."},

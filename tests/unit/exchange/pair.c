@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/exchange/pair.h"
@@ -126,6 +127,13 @@ void pair_stop(struct pair *pair)
 	fixture_stop(&pair->active);
 }
 
+void pair_age(int file)
+{
+	static const struct timespec long_ago[2];
+
+	assert_int_equal(futimens(file, long_ago), 0);
+}
+
 int pair_file(uint64_t size, unsigned int seed, char path[32], struct digest *digest)
 {
 	int file = memfd_create("input", MFD_CLOEXEC);
@@ -135,6 +143,7 @@ int pair_file(uint64_t size, unsigned int seed, char path[32], struct digest *di
 	for (uint64_t i = 0; i < size; i++)
 		bytes[i] = (uint8_t)pair_dice(&seed);
 	assert_int_equal(write(file, bytes, (size_t)size), size);
+	pair_age(file);
 	*digest = digest_of(bytes, (size_t)size);
 	free(bytes);
 	snprintf(path, 32, "/proc/self/fd/%d", file);

@@ -33,6 +33,9 @@ void pair_stop(struct pair *pair);
 /* Returns the next 15-bit pseudo-random number. The seed determines the sequence. */
 unsigned int pair_dice(unsigned int *seed);
 
+/* Gives a file an old time: one that was written just now is not read at once. */
+void pair_age(int file);
+
 /* Creates a file in memory with size pseudo-random bytes. Stores a path that opens it in path and
  * the digest of its bytes in *digest. The caller closes the returned descriptor. */
 int pair_file(uint64_t size, unsigned int seed, char path[32], struct digest *digest);

@@ -100,6 +100,7 @@ static void a_failed_input_is_reported_to_the_peer(void **state)
 		make_files(&pair, &files);
 		pair_make(&pair);
 		assert_int_equal(ftruncate(files.descriptors[i & 2 ? 0 : 1], SIZE / 2), 0);
+		pair_age(files.descriptors[i & 2 ? 0 : 1]);
 		pair_establish(&pair);
 		pair_run(&pair);
 		assert_true(fixture_events(failing) & CONNECTION_FINISHED);

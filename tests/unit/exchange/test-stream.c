@@ -250,6 +250,7 @@ static void a_stream_may_exceed_4_gib(void **state)
 		assert_int_equal(ftruncate(file, (off_t)size), 0);
 		for (size_t i = 0; i < COUNT(places); i++)
 			assert_int_equal(pwrite(file, "data", 4, (off_t)places[i]), 4);
+		pair_age(file);
 		snprintf(input, sizeof(input), "/proc/self/fd/%d", file);
 		assert_non_null(mkdtemp(folder));
 		snprintf(output, sizeof(output), "%s/kept", folder);

@@ -53,6 +53,75 @@ static void several_workers_detect_a_file_that_shrinks(void **state)
 	detect_a_file_that_shrinks(4);
 }
 
+static void overwrite(int file)
+{
+	assert_int_equal(pwrite(file, "x", 1, FEED_DATA - 1), 1);
+}
+
+static void grow(int file)
+{
+	assert_int_equal(pwrite(file, "x", 1, FEED_DATA), 1);
+}
+
+static void touch(int file)
+{
+	assert_int_equal(futimens(file, NULL), 0);
+}
+
+/* Nothing is a whole file that may be a mixture of two. */
+static void detects_a_file_that_changes(void **state)
+{
+	static void (*const changes[])(int file) = {overwrite, grow, touch};
+
+	for (unsigned int i = 0; i < 2 * COUNT(changes); i++) {
+		int file;
+
+		if (i > 0)
+			feed_set_up(state);
+		file = feed_make_file("data.bin", FEED_DATA);
+		feed.workers = i % 2 ? 4 : 1;
+		feed_open(feed.path);
+		feed_start();
+		source_begin(feed.source);
+		assert_true(feed_take());
+		changes[i / 2](file);
+		close(file);
+		while (feed_take())
+			;
+		oracle_await_end(&feed.oracle);
+		assert_failed(-EIO, "cannot read data.bin: it changed while being read");
+		if (i < 2 * COUNT(changes) - 1)
+			feed_tear_down(state);
+	}
+}
+
+/* Its size has been announced. */
+static void detects_a_file_that_changed_before(void **state)
+{
+	int file = feed_make_file("data.bin", FEED_DATA);
+
+	(void)state;
+	feed_open(feed.path);
+	grow(file);
+	close(file);
+	feed_run();
+	assert_failed(-EIO, "cannot read data.bin: it changed while being read");
+}
+
+/* It is sent as it is when it begins to be read. */
+static void sends_a_file_that_was_rewritten_before(void **state)
+{
+	int file = feed_make_file("data.bin", FEED_DATA);
+
+	(void)state;
+	feed_open(feed.path);
+	assert_int_equal(pwrite(file, feed_data, FEED_DATA, 0), FEED_DATA);
+	assert_int_equal(futimens(file, NULL), 0);
+	close(file);
+	feed_run();
+	feed_assert_sent(feed_data, FEED_DATA);
+}
+
 static void reports_read_errors(void **state)
 {
 	(void)state;
@@ -238,6 +307,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(detects_a_file_that_shrinks),
 		TEST(several_workers_detect_a_file_that_shrinks),
+		TEST(detects_a_file_that_changes),
+		TEST(detects_a_file_that_changed_before),
+		TEST(sends_a_file_that_was_rewritten_before),
 		TEST(reports_read_errors),
 		TEST(stops_before_it_begins),
 		TEST(stops_while_the_ring_is_full),

@@ -405,19 +405,6 @@ static void sends_everything_if_the_peer_has_other_data(void **state)
 	feed_assert_sent(feed_data, 99);
 }
 
-/* Only the announced size is sent. */
-static void ignores_growth_of_a_file(void **state)
-{
-	int file = feed_make_file("data.bin", 5 * FEED_RING);
-
-	(void)state;
-	feed_open(feed.path);
-	assert_int_equal(write(file, feed_data, 3 * FEED_RING), 3 * FEED_RING);
-	close(file);
-	feed_run();
-	feed_assert_sent(feed_data, 5 * FEED_RING);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, feed_set_up, feed_tear_down)
 
 int main(void)
@@ -437,7 +424,6 @@ int main(void)
 		TEST(leaves_out_holes_if_the_peer_can_store_that),
 		TEST(a_keyed_digest_must_be_for_existing_data),
 		TEST(sends_everything_if_the_peer_has_other_data),
-		TEST(ignores_growth_of_a_file),
 	};
 
 	return cmocka_run_group_tests_name(

@@ -52,7 +52,7 @@ enum fault {
 };
 
 static const int source_errors[FAULTS] = {
-	[READ_FAILS] = EIO, [SHRINKS] = EIO, [CANCELLED] = ECANCELED};
+	[READ_FAILS] = EIO, [SHRINKS] = EIO, [GROWS] = EIO, [CANCELLED] = ECANCELED};
 static const int sink_errors[FAULTS] = {[CREATE_FAILS] = EACCES, [WRITE_FAILS] = ENOSPC};
 
 static struct {
