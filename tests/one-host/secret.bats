@@ -135,7 +135,7 @@ start_by_program() {
 	start_server "${secret[@]}" write
 	expect 3 "$older-client" "${secret[@]}" write "$ADDRESS" "$PORT"
 	stop_server
-	has "$ERRORS" 'it is of release 0.1, whose secrets this release does not know'
+	has "$LOG" 'it is of release 0.1, whose secrets this release does not know'
 }
 
 @test "a server with a secret refuses a tutorial program" {

@@ -407,6 +407,9 @@ held_transfer() {
 	done
 }
 
+# arriving: a part of a file has arrived.
+arriving() { [ -n "$(find "$DIR/in" -type f -size +1k)" ]; }
+
 # bats test_tags=portable
 @test "a single file that changed while it was sent is not stored; the same command sends it as it is then" {
 	local mode
@@ -414,9 +417,9 @@ held_transfer() {
 	for mode in write read send; do
 		make_file "$DIR/data" 60000000
 		start_server --output "$DIR/in/" $mode
-		"$PAIR_BIN/rdma-client" --input "$DIR/data" $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+		"$PAIR_BIN/rdma-client" "${SMALL[@]}" --input "$DIR/data" $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 		CLIENTS=($!)
-		wait_until test -n "$(find "$DIR/in" -mindepth 1 -size +1k)"
+		wait_until arriving
 		printf x | dd of="$DIR/data" bs=1 seek=59999999 conv=notrunc status=none
 		exits_with 1 "${CLIENTS[0]}"
 		has "$ERR" "cannot read $DIR/data: it changed while being read"
@@ -593,4 +596,19 @@ direct_transfers() {
 	done
 	expect 1 client --direct --output /dev/null write "$ADDRESS" "$PORT"
 	has "$ERR" '--direct needs a regular file'
+}
+
+@test "--workers and --direct are refused with a FIFO, with the reason" {
+	local side
+	mkfifo "$DIR/fifo"
+	for side in --input --output; do
+		expect_error 2 "--workers cannot be combined with a pipe: it has one reader and one writer" \
+			client --workers 4 $side "$DIR/fifo" write "$ADDRESS" 7471
+		expect_error 2 "--direct cannot be combined with a pipe: it has no page cache to bypass" \
+			client --direct $side "$DIR/fifo" write "$ADDRESS" 7471
+		expect_error 2 "--workers cannot be combined with a pipe: it has one reader and one writer" \
+			"$PAIR_BIN/rdma-server" --workers 4 $side "$DIR/fifo" write
+		expect_error 2 "--direct cannot be combined with a pipe: it has no page cache to bypass" \
+			"$PAIR_BIN/rdma-server" --direct $side "$DIR/fifo" write
+	done
 }
