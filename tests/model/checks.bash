@@ -85,6 +85,7 @@ holds 'resuming: two receivers at a time, two versions' resume -DLARGE -DCHANGES
 holds 'resuming: existing files are replaced, blocks may be damaged' resume \
 	-DLARGE -DTRANSFERS=2 -DCHANGES -DFORCE -DDAMAGE
 holds 'resuming: existing files are updated' resume -DLARGE -DTRANSFERS=2 -DCHANGES -DFORCE -DUPDATE
+holds 'resuming: files change while they are sent' resume -DLARGE -DTRANSFERS=2 -DREWRITES -DFORCE
 
 finds 'resuming: leftovers are not locked' "$violated" resume -DCHANGES -DMUTANT_UNLOCKED
 finds 'resuming: a leftover may have been renamed before it was locked' "$violated" resume \
@@ -98,4 +99,5 @@ finds 'resuming: the name is given before the digest is compared' "$violated" re
 	-DDAMAGE -DMUTANT_UNVERIFIED
 finds 'resuming: a file that has changed since the answer is kept' "$violated" resume \
 	-DCHANGES -DFORCE -DUPDATE -DMUTANT_KEEP_UNCHECKED
+finds 'resuming: a file that changed while it was sent is stored' "$violated" resume -DREWRITES -DMUTANT_CHANGE_UNSEEN
 finds 'resuming: leftovers are ignored' "$violated" resume -DRECEIVERS=1 -DONCE -DMUTANT_FORGETS

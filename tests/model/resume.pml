@@ -7,6 +7,7 @@
  *
  * -DCHANGES: each transfer sends either of two versions. -DFORCE: replaces an existing file.
  * -DDAMAGE: a block may be damaged on its way. -DUPDATE: an existing file is kept if the sender has the same one (stream/present.c).
+ * -DREWRITES: the sender's file may change while it is read (stream/file-state.c).
  */
 #define BLOCKS 2
 #define NAMES  2 /* hidden names, numbered */
@@ -204,6 +205,12 @@ inline write_blocks()
 		:: true
 		fi;
 		atomic {
+#ifdef REWRITES
+			if
+			:: version = 3 - version; changed = true
+			:: true
+			fi;
+#endif
 			arrives = version;
 #ifdef DAMAGE
 			if
@@ -223,7 +230,10 @@ inline write_blocks()
 }
 
 /* MSG_DONE: its digest covers the whole file. */
-#ifndef MUTANT_PART_VERIFIED
+#ifdef REWRITES
+/* That of what was sent, whatever it is. */
+#define VERIFIED (size[OWN] == BLOCKS)
+#elif !defined(MUTANT_PART_VERIFIED)
 #define VERIFIED (size[OWN] == BLOCKS && CONSISTS_OF(OWN, version))
 #else
 #define VERIFIED (from > 0 || CONSISTS_OF(OWN, version))
@@ -238,11 +248,11 @@ inline write_blocks()
 proctype receiver(byte me)
 {
 	byte n, i, mine, version, from, answered, arrives;
-	bool damaged;
+	bool damaged, changed;
 
 again:
 	atomic {
-		n = 0; i = 0; mine = 0; from = 0; answered = 0; arrives = 0; damaged = false;
+		n = 0; i = 0; mine = 0; from = 0; answered = 0; arrives = 0; damaged = false; changed = false;
 		if
 		:: transfers == 0 -> goto stop
 		:: transfers > 0 -> transfers--
@@ -298,6 +308,15 @@ again:
 	start();
 	write_blocks();
 	between();
+#ifdef REWRITES
+#ifndef MUTANT_CHANGE_UNSEEN
+	/* The sender sends no MSG_DONE. */
+	if
+	:: changed -> goto failed
+	:: else
+	fi;
+#endif
+#endif
 	if
 #ifndef MUTANT_UNVERIFIED
 	:: !VERIFIED ->
