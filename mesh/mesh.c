@@ -557,12 +557,12 @@ static enum exit_status conclude(const struct mesh *mesh, const struct judgement
 	if (judgement->untried > 0)
 		text_append(
 			message, VERDICT_TEXT_SIZE, ", %u left out by --quick", judgement->untried);
-	*word = is_interrupted(mesh)    ? "incomplete"
-		: judgement->good == 0  ? "broken"
-		: !bad                  ? "healthy"
-		: judgement->count == 0 ? "incomplete"
-		: judgement->decided    ? "bad"
-					: "undecided";
+	*word = is_interrupted(mesh)                     ? "incomplete"
+		: judgement->good + judgement->slow == 0 ? "broken"
+		: !bad                                   ? "healthy"
+		: judgement->count == 0                  ? "incomplete"
+		: judgement->decided                     ? "bad"
+							 : "undecided";
 	if (mesh->ready_count < 2 && judgement->good + judgement->slow + judgement->broken == 0)
 		return is_interrupted(mesh) ? STATUS_FAILED : STATUS_CONNECT;
 	return bad || is_interrupted(mesh) ? STATUS_FAILED : STATUS_OK;

@@ -15,6 +15,12 @@
 /* Directions of an accused host that are tested again at a time. */
 #define RETESTS_OF_HOST 3
 
+/*
+ * How often a direction is repeated that no accusation of a host explains: it has no other evidence
+ * than its own tests, each of which a busy processor may have disturbed.
+ */
+#define RETESTS_OF_DIRECTION 3
+
 const char *verdict_kind_name(enum accused kind)
 {
 	static const char *const names[] = {
@@ -389,50 +395,76 @@ void verdict_free(struct verdict *verdict)
 
 /* Tests to repeat. */
 
-/* True if an accusation of a host explains the direction; counts those that were chosen for it. */
-static bool is_enough_for_host(
-	const struct localisation *by, unsigned int from, unsigned int to, unsigned int *chosen)
+/* Tests that are chosen because of what looks low. */
+struct retests {
+	const struct mesh_results *results;
+	const struct localisation *by; /* of bandwidth, or latency */
+	bool latency;
+	unsigned int *chosen; /* of each accusation: directions that are sent, and received */
+	struct mesh_test *tests;
+	unsigned int count, size;
+};
+
+/*
+ * How many tests a low direction may have: if an accusation of a host explains it, two, or one if
+ * enough others of that host were chosen, among which those count that were repeated before.
+ */
+static unsigned int most_tests(const struct retests *retests, unsigned int from, unsigned int to)
 {
-	bool enough = false;
+	unsigned int most = 1 + RETESTS_OF_DIRECTION;
 
-	for (size_t i = 0; i < by->accusation_count; i++) {
-		const struct accusation *accusation = &by->accusations[i];
-		unsigned int *of = &chosen[2 * i];
+	for (size_t i = 0; i < retests->by->accusation_count; i++) {
+		const struct accusation *accusation = &retests->by->accusations[i];
+		bool sends = accusation->one == from && accusation->kind != ACCUSED_INGRESS;
+		bool receives = accusation->one == to && accusation->kind != ACCUSED_EGRESS;
 
-		if (!verdict_is_of_host(accusation))
+		if (!verdict_is_of_host(accusation) || (!sends && !receives))
 			continue;
-		if (accusation->one == from && accusation->kind != ACCUSED_INGRESS)
-			enough |= of[0]++ >= RETESTS_OF_HOST;
-		else if (accusation->one == to && accusation->kind != ACCUSED_EGRESS)
-			enough |= of[1]++ >= RETESTS_OF_HOST;
+		if (retests->chosen[2 * i + (sends ? 0 : 1)]++ >= RETESTS_OF_HOST)
+			return 1;
+		most = 2;
 	}
-	return enough;
+	return most;
+}
+
+static unsigned int tests_of(const struct retests *retests, unsigned int from, unsigned int to)
+{
+	return (retests->latency ? results_latency(retests->results, from, to)
+				 : results_bandwidth(retests->results, from, to))
+		->tests;
+}
+
+/* Chooses low directions, or late pairs, that were tested this many times. */
+static void choose_retests(struct retests *retests, unsigned int tested)
+{
+	const unsigned int hosts = retests->by->hosts;
+
+	memset(retests->chosen, 0, 2 * retests->by->accusation_count * sizeof(unsigned int));
+	for (unsigned int from = 0; from < hosts; from++)
+		for (unsigned int to = retests->latency ? from + 1 : 0; to < hosts; to++)
+			if (retests->by->low[(size_t)from * hosts + to] &&
+				most_tests(retests, from, to) > tested &&
+				tests_of(retests, from, to) == tested &&
+				retests->count < retests->size)
+				retests->tests[retests->count++] = (struct mesh_test){
+					from, to, retests->latency, retests->results->number};
 }
 
 unsigned int verdict_retests(const struct verdict *verdict, const struct mesh_results *results,
 	struct mesh_test *tests, unsigned int size)
 {
-	const struct localisation *by = &verdict->bandwidth;
-	unsigned int *chosen = calloc(2 * by->accusation_count + 1, sizeof(*chosen));
-	unsigned int count = 0;
+	size_t most = verdict->bandwidth.accusation_count + verdict->latency.accusation_count;
+	struct retests retests = {.results = results,
+		.chosen = calloc(2 * most + 1, sizeof(unsigned int)),
+		.tests = tests,
+		.size = size};
 
-	for (unsigned int from = 0; chosen && from < by->hosts; from++)
-		for (unsigned int to = 0; to < by->hosts; to++) {
-			const struct mesh_result *result = results_bandwidth(results, from, to);
-
-			/* Directions that were repeated before count for their host, too. */
-			if (!by->low[(size_t)from * by->hosts + to] ||
-				is_enough_for_host(by, from, to, chosen) || result->tests > 1 ||
-				count == size)
-				continue;
-			tests[count++] = (struct mesh_test){from, to, false, results->number};
+	for (unsigned int tested = 1; retests.chosen && tested <= RETESTS_OF_DIRECTION; tested++)
+		for (int latency = 0; latency < 2; latency++) {
+			retests.latency = latency;
+			retests.by = latency ? &verdict->latency : &verdict->bandwidth;
+			choose_retests(&retests, tested);
 		}
-	for (unsigned int one = 0; one < by->hosts; one++)
-		for (unsigned int other = one + 1; other < by->hosts && count < size; other++)
-			if (verdict->latency.low[(size_t)one * by->hosts + other] &&
-				results_latency(results, one, other)->tests == 1)
-				tests[count++] =
-					(struct mesh_test){one, other, true, results->number};
-	free(chosen);
-	return count;
+	free(retests.chosen);
+	return retests.count;
 }

@@ -50,7 +50,8 @@ void verdict_free(struct verdict *verdict);
 
 /*
  * Stores the tests that should be repeated, at most this many: of each accused host, those of a few
- * directions; otherwise each that is low or late and was not repeated yet. Returns their number.
+ * directions, once; otherwise each that is low or late, until it was repeated three times. Those
+ * that were tested least come first. Returns their number.
  */
 unsigned int verdict_retests(const struct verdict *verdict, const struct mesh_results *results,
 	struct mesh_test *tests, unsigned int size);

@@ -81,7 +81,7 @@ mesh() {
 @test "--expect is absolute, or a part of the link rate" {
 	mesh 0 6 0 --expect 20GB/s
 	mesh 1 6 0 --expect 30GB/s
-	tail -n 1 "$DIR/out" | grep -q '^[a-z]*: 0 of 30 directions are healthy, 30 slow'
+	tail -n 1 "$DIR/out" | grep -q '^bad: 0 of 30 directions are healthy, 30 slow'
 	mesh 0 6 0 --expect 80%
 	mesh 1 6 0 --expect 99%
 }

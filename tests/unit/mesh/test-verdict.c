@@ -91,7 +91,9 @@ static void name_rails(void)
 
 static void slow(unsigned int from, unsigned int to, double factor)
 {
-	results_bandwidth(&results, from, to)->bytes_per_second = (uint64_t)(factor * 99000000);
+	struct mesh_result *result = results_bandwidth(&results, from, to);
+
+	result->bytes_per_second = result->first_bytes_per_second = (uint64_t)(factor * 99000000);
 }
 
 static void fail_direction(unsigned int from, unsigned int to, const char *message)
@@ -206,7 +208,22 @@ static void test_expectation(void **state)
 		"the link rate of 12 directions is unknown; give --expect an absolute rate");
 }
 
-/* Of an accused host, a few directions are repeated, and each of them once. */
+/* Repeats these tests, with the same results. */
+static void repeat(const struct mesh_test *tests, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		struct mesh_outcome same = {.measured = true,
+			.good = true,
+			.bytes_per_second = results_bandwidth(&results, tests[i].from, tests[i].to)
+						    ->bytes_per_second,
+			.median_ns = 20000};
+
+		results_add(&results, &tests[i], &same);
+	}
+	judge();
+}
+
+/* Of an accused host, a few directions are repeated, once; other directions and pairs three times. */
 static void test_retests(void **state)
 {
 	struct mesh_test tests[64];
@@ -218,17 +235,28 @@ static void test_retests(void **state)
 		if (to != 2)
 			slow(2, to, 0.5);
 	slow(7, 8, 0.4);
+	results_latency(&results, 5, 6)->median_ns = 20000;
 	judge();
 	count = verdict_retests(&verdict, &results, tests, 64);
-	assert_int_equal(count, 4);
-	for (unsigned int i = 0; i < count; i++) {
-		struct mesh_outcome same = {.measured = true, .good = true, .bytes_per_second = 1};
-
-		assert_true(tests[i].from == 2 || tests[i].from == 7);
-		results_add(&results, &tests[i], &same);
+	assert_int_equal(count, 5);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_true(!tests[i].latency && tests[i].from == (i < 3 ? 2 : 7));
+	assert_true(tests[4].latency && tests[4].from == 5 && tests[4].to == 6);
+	for (int pass = 0; pass < 2; pass++) {
+		repeat(tests, count);
+		count = verdict_retests(&verdict, &results, tests, 64);
+		assert_int_equal(count, 2);
+		assert_int_equal(tests[0].from, 7);
+		assert_true(tests[1].latency);
 	}
-	judge();
+	repeat(tests, count);
 	assert_int_equal(verdict_retests(&verdict, &results, tests, 64), 0);
+	/* What was tested least comes first. */
+	slow(3, 4, 0.4);
+	results_bandwidth(&results, 7, 8)->tests = 2;
+	judge();
+	assert_int_equal(verdict_retests(&verdict, &results, tests, 1), 1);
+	assert_int_equal(tests[0].from, 3);
 }
 
 /* The best of several tests counts, whatever their order. */
