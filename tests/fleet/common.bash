@@ -3,6 +3,7 @@
 # shellcheck shell=bash
 
 load ../one-host/common
+load hosts
 
 setup() {
 	prepare
@@ -46,12 +47,17 @@ shape() {
 		else del(.start_ms, .end_ms, .median_ns, .p99_ns, .bytes_per_second) end) | sort_by(tojson) | .[]' "$1"
 }
 
-# Prints the programs that run at all hosts, except the shells that look.
-running() {
-	local host
-	for ((host = 1; host <= VM_HOSTS; host++)); do
-		# shellcheck disable=SC2016 # for the other host
-		ssh "host$host" 'for file in /proc/[0-9]*/comm; do read -r name <"$file" && case $name in rdma-client | rdma-server) echo "$name" ;; esac; done' 2>/dev/null
-	done
+# is_complete FILE: every direction was measured once, besides repeated tests, and the latency of every pair; no host was in two
+# tests at a time; all succeeded.
+is_complete() {
+	jq -s -e --argjson hosts "$VM_HOSTS" '
+		[.[] | select(.stage == "bandwidth")] as $tests | [.[] | select(.stage == "latency")] as $latencies |
+		($tests | length) == $hosts * ($hosts - 1) and ($tests | unique_by(.from, .to) | length) == ($tests | length) and
+		($latencies | length) == $hosts * ($hosts - 1) / 2 and
+		($latencies | unique_by([.from, .to] | sort) | length) == ($latencies | length) and
+		([.[] | select(.type == "bandwidth" or .type == "latency")] | [range(1; $hosts + 1) as $i |
+			[.[] | select(.from == "host\($i)" or .to == "host\($i)")] | sort_by(.start_ms) | . as $own |
+			range(1; length) | $own[.].start_ms >= $own[. - 1].end_ms] | all) and
+		([.[] | select(.type == "host") | .state] | unique) == ["ready"] and
+		.[-1].failed == 0 and .[-1].not_measured == 0' "$1" >/dev/null
 }
-nothing_runs() { [ -z "$(running)" ]; }

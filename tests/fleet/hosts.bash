@@ -31,3 +31,21 @@ join_hosts() {
 }
 
 end_hosts() { touch "$VM_SHARED/end"; }
+
+# at HOST COMMAND: runs a command of a shell at the host of this number.
+at() {
+	# shellcheck disable=SC2029 # expanded here
+	ssh "host$1" "$2"
+}
+
+# running: prints what a mesh has started and still runs, at all hosts.
+running() {
+	local host
+	for ((host = 1; host <= VM_HOSTS; host++)); do
+		# The shell that looks does not match the pattern.
+		# shellcheck disable=SC2016 # there
+		at $host 'for file in /proc/[0-9]*/comm; do read -r name <"$file" && case $name in rdma-client | rdma-server | orted | prted) echo "$name" ;; esac; done
+			grep -a -s -l "mesh[-]agent" /proc/[0-9]*/cmdline' 2>/dev/null
+	done
+}
+nothing_runs() { [ -z "$(running)" ]; }

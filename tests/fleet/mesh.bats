@@ -4,18 +4,6 @@
 
 load common
 
-# Every direction was measured once, besides repeated tests, and no host was in two tests at a time.
-is_complete() {
-	jq -s -e --argjson hosts "$VM_HOSTS" '
-		[.[] | select(.stage == "bandwidth")] as $tests |
-		($tests | length) == $hosts * ($hosts - 1) and ($tests | unique_by(.from, .to) | length) == ($tests | length) and
-		([.[] | select(.type == "bandwidth" or .type == "latency")] | [range(1; $hosts + 1) as $i |
-			[.[] | select(.from == "host\($i)" or .to == "host\($i)")] | sort_by(.start_ms) | . as $own |
-			range(1; length) | $own[.].start_ms >= $own[. - 1].end_ms] | all) and
-		([.[] | select(.type == "host") | .state] | unique) == ["ready"] and
-		.[-1].failed == 0 and .[-1].not_measured == 0' "$1" >/dev/null
-}
-
 @test "each launcher starts the agents, every pair is measured, and the documents are the same" {
 	local via count=0
 	for via in ssh clush pdsh mpirun; do
