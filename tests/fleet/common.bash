@@ -21,10 +21,10 @@ teardown() {
 }
 
 # mesh_words OPTION...: sets MESH_WORDS to a command with short tests of all hosts, one at a time or CONCURRENCY, because the
-# guests share few processors.
+# guests share few processors. TIMEOUT is its --timeout.
 mesh_words() {
 	MESH_WORDS=("$PAIR_BIN/rdma-client" mesh --hosts "$HOSTS" --agent-path "$(readlink -f "$PAIR_BIN/rdma-client")" --duration 0.3
-		--size 16K --concurrency "${CONCURRENCY:-1}" --timeout 4 "$@")
+		--size 16K --concurrency "${CONCURRENCY:-1}" --timeout "${TIMEOUT:-4}" "$@")
 }
 
 mesh() {

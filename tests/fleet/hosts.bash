@@ -38,14 +38,15 @@ at() {
 	ssh "host$1" "$2"
 }
 
-# running: prints what a mesh has started and still runs, at all hosts.
+# running: prints what a mesh has started and still runs, at all hosts, and which of them do not answer.
 running() {
 	local host
 	for ((host = 1; host <= VM_HOSTS; host++)); do
 		# The shell that looks does not match the pattern.
 		# shellcheck disable=SC2016 # there
 		at $host 'for file in /proc/[0-9]*/comm; do read -r name <"$file" && case $name in rdma-client | rdma-server | orted | prted) echo "$name" ;; esac; done
-			grep -a -s -l "mesh[-]agent" /proc/[0-9]*/cmdline' 2>/dev/null
+			grep -a -s -l "mesh[-]agent" /proc/[0-9]*/cmdline
+			true' 2>/dev/null || echo "no answer of host$host"
 	done
 }
 nothing_runs() { [ -z "$(running)" ]; }

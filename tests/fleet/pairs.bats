@@ -4,7 +4,7 @@
 load common
 
 @test "every pair is measured once in both directions, several at a time, and no host is in two tests at a time" {
-	CONCURRENCY=16 mesh --via ssh --json --timeout 60 >"$OUT" 2>"$ERR" || [ $? -eq 1 ]
+	CONCURRENCY=16 TIMEOUT=60 mesh --via ssh --json >"$OUT" 2>"$ERR" || [ $? -eq 1 ]
 	is_complete "$OUT"
 	# Pairs of a round overlap, so that the intervals say something.
 	[ "$VM_HOSTS" -lt 4 ] || jq -s -e '[.[] | select(.stage == "bandwidth")] | sort_by(.start_ms) | . as $all |
