@@ -172,8 +172,8 @@ static const char *read_ready(struct far_side *side, char line[LINE_SIZE], uint1
 }
 
 /*
- * Chooses the server's address. If this host has no RDMA device with an address, any is as good: the
- * connection tells why. Returns false after an error was printed.
+ * Chooses the server's address. If this host has no RDMA device with an address, any is as good:
+ * the connection tells why. Returns false after an error was printed.
  */
 static bool choose_address(struct far_side *side, const struct options *options,
 	const char *addresses, const struct output *output)

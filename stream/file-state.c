@@ -38,3 +38,10 @@ bool file_state_lasts(const struct file_state *state, int file)
 	       status.st_mtim.tv_sec == state->modified.tv_sec &&
 	       status.st_mtim.tv_nsec == state->modified.tv_nsec;
 }
+
+bool file_state_grew(const struct file_state *state, int file)
+{
+	struct stat status;
+
+	return fstat(file, &status) == 0 && (uint64_t)status.st_size > state->size;
+}

@@ -23,12 +23,15 @@ struct file_state file_state_of(const struct stat *status);
 
 /*
  * Call it before the first read: if the file was written just now, waits until a change would give
- * it another time, up to 2 seconds, or until stop_fd becomes readable. Otherwise, what is read might
- * change, and look the same ever after.
+ * it another time, up to 2 seconds, or until stop_fd becomes readable. Otherwise, what is read
+ * might change, and look the same ever after.
  */
 void file_state_settle(const struct file_state *state, int stop_fd);
 
 /* Call it after the last read. Returns true if the open file is still in this state. */
 bool file_state_lasts(const struct file_state *state, int file);
+
+/* Returns true if it has become larger, as a log does: what it had before is likely to last. */
+bool file_state_grew(const struct file_state *state, int file);
 
 #endif

@@ -471,11 +471,15 @@ static void note_state(struct source *source)
 	file_state_settle(&source->state, source->worker.stop_fd);
 }
 
-/* A file that changed while it was read is no state that it ever had. Returns 0 or -errno. */
+/*
+ * A file that changed while it was read is no state that it ever had; of one that grew, the size
+ * that was announced is sent. Returns 0 or -errno.
+ */
 static int check_state(struct source *source)
 {
 	if (!source->regular || source->is_tree ||
-		file_state_lasts(&source->state, source->descriptor))
+		file_state_lasts(&source->state, source->descriptor) ||
+		file_state_grew(&source->state, source->descriptor))
 		return 0;
 	return cannot_read(source->why, source->name, FILE_STATE_CHANGED, -EIO);
 }

@@ -372,8 +372,8 @@ rnr() { cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr* | paste
 
 # held_transfer CHANGE OPTION...: changes the input while a server holds the transfer up. Both ends fail.
 held_transfer() {
-	local change=$1
-	shift
+	local client=$1 server=$2 change=$3
+	shift 3
 	open_fifo "$DIR/fifo"
 	start_server "${SMALL[@]}" --count 1 --output "$DIR/fifo" write 7>&-
 	"$PAIR_BIN/rdma-client" "${SMALL[@]}" "$@" --input "$DIR/data" write "$ADDRESS" "$PORT" \
@@ -383,27 +383,29 @@ held_transfer() {
 	(cd "$DIR" && eval "$change")
 	cat <&7 >/dev/null &
 	PEER=$!
-	exits_with 1 "${CLIENTS[0]}"
-	server_exits 4
+	exits_with "$client" "${CLIENTS[0]}"
+	server_exits "$server"
 	exec 7>&-
 	kill "$PEER"
 	rm "$DIR/fifo"
 }
 
 # bats test_tags=portable
-@test "a single file that changes while it is sent is no whole file at the other end, but an error at both" {
+@test "a single file that changes while it is sent is no whole file at the other end, but an error at both; of one that grows, the announced size is sent" {
 	local change workers
 	for workers in 1 4; do
-		for change in 'printf x | dd of=data bs=1 seek=299999 conv=notrunc status=none' 'echo more >>data' 'touch data'; do
+		for change in 'printf x | dd of=data bs=1 seek=299999 conv=notrunc status=none' 'touch data'; do
 			make_file "$DIR/data" 300000
-			held_transfer "$change" --workers $workers
+			held_transfer 1 4 "$change" --workers $workers
 			has "$ERR" "cannot read $DIR/data: it changed while being read"
 			has "$ERRORS" 'the peer aborted: cannot read data: it changed while being read'
 		done
 		make_file "$DIR/data" 300000
-		held_transfer 'truncate -s 1 data' --workers $workers
+		held_transfer 1 4 'truncate -s 1 data' --workers $workers
 		has "$ERR" "cannot read $DIR/data: file was truncated while being read"
 		has "$ERRORS" 'the peer aborted: cannot read data: file was truncated while being read'
+		make_file "$DIR/data" 300000
+		held_transfer 0 0 'echo more >>data' --workers $workers
 	done
 }
 

@@ -223,7 +223,7 @@ static void repeat(const struct mesh_test *tests, unsigned int count)
 	judge();
 }
 
-/* Of an accused host, a few directions are repeated, once; other directions and pairs three times. */
+/* Of an accused host, a few directions are repeated, once; others, and pairs, three times. */
 static void test_retests(void **state)
 {
 	struct mesh_test tests[64];
