@@ -370,7 +370,8 @@ rnr() { cat "/sys/class/infiniband/$VM_DEVICE/ports/1/hw_counters/"*rnr* | paste
 	kill "$PEER"
 }
 
-# held_transfer CHANGE OPTION...: changes the input while a server holds the transfer up. Both ends fail.
+# held_transfer CLIENT SERVER CHANGE OPTION...: changes the input while a server holds the transfer up, and expects these
+# exit statuses.
 held_transfer() {
 	local client=$1 server=$2 change=$3
 	shift 3
@@ -414,23 +415,19 @@ arriving() { [ -n "$(find "$DIR/in" -type f -size +1k)" ]; }
 
 # bats test_tags=portable
 @test "a single file that changed while it was sent is not stored; the same command sends it as it is then" {
-	local mode
 	mkdir "$DIR/in"
-	for mode in write read send; do
-		make_file "$DIR/data" 60000000
-		start_server --output "$DIR/in/" $mode
-		"$PAIR_BIN/rdma-client" "${SMALL[@]}" --input "$DIR/data" $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
-		CLIENTS=($!)
-		wait_until arriving
-		printf x | dd of="$DIR/data" bs=1 seek=59999999 conv=notrunc status=none
-		exits_with 1 "${CLIENTS[0]}"
-		has "$ERR" "cannot read $DIR/data: it changed while being read"
-		[ ! -e "$DIR/in/data" ]
-		expect 0 client --input "$DIR/data" $mode "$ADDRESS" "$PORT"
-		cmp "$DIR/data" "$DIR/in/data"
-		stop_server
-		rm "$DIR/in/data"
-	done
+	make_file "$DIR/data" 20000000
+	start_server --output "$DIR/in/" write
+	"$PAIR_BIN/rdma-client" "${SMALL[@]}" --input "$DIR/data" write "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+	CLIENTS=($!)
+	wait_until arriving
+	printf x | dd of="$DIR/data" bs=1 seek=19999999 conv=notrunc status=none
+	exits_with 1 "${CLIENTS[0]}"
+	has "$ERR" "cannot read $DIR/data: it changed while being read"
+	[ ! -e "$DIR/in/data" ]
+	expect 0 client --input "$DIR/data" write "$ADDRESS" "$PORT"
+	cmp "$DIR/data" "$DIR/in/data"
+	stop_server
 }
 
 @test "a server with files refuses a tutorial peer; a client with files recognises one" {
