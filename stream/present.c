@@ -10,6 +10,9 @@
 #include "stream/storage.h"
 #include "stream/tree-path.h"
 
+/* Bytes that take long to digest. */
+#define LONG_DIGEST (UINT64_C(1) << 20)
+
 /* Opens a file for reading. O_NONBLOCK: by now it may be a FIFO. Returns it, or -ENOENT. */
 static int open_file(int folder, const char *name)
 {
@@ -128,66 +131,95 @@ static bool is_ours(const struct stat *status)
 	return user == 0 || status->st_uid == user;
 }
 
+/* True if size and time tell that the file in its place is the sender's, and its owner may read it. */
+static bool is_same_by_time(
+	const struct present *present, const struct question *question, const struct stat *status)
+{
+	return present->by_time && question->by_time && (status->st_mode & S_IRUSR) &&
+	       same_time(&status->st_mtim, &question->modified);
+}
+
 /*
- * Opens the file of this size that is in the place of the stream's. A file of another user could
- * not get the permissions and time of the stream's, and is replaced. Returns it or -errno.
+ * Finds the file of this size that is in the place of the stream's. A file of another user could not
+ * get the permissions and time of the stream's, and is replaced. Returns its descriptor; -EALREADY
+ * if size and time suffice, so that it is not opened; or another -errno.
  */
-static int open_stored(
-	struct present *present, const struct question *question, struct stat *status)
+static int find_stored(struct present *present, const struct question *question)
 {
 	off_t size = (off_t)question->size;
 	char name[FILE_NAME_MAX + 1];
+	struct stat status;
 	int folder = tree_path_open(present->target, question->path, false, name), file = -ENOENT;
 
 	if (folder < 0)
 		return folder == -ELOOP ? -ENOTDIR : folder;
-	if (fstatat(folder, name, status, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (S_ISDIR(status->st_mode))
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISDIR(status.st_mode))
 			file = -EISDIR;
-		else if (S_ISREG(status->st_mode) && status->st_size == size &&
-			 (status->st_nlink == 1 || question->linked) && is_ours(status))
-			file = open_file(folder, name);
+		else if (S_ISREG(status.st_mode) && status.st_size == size &&
+			 (status.st_nlink == 1 || question->linked) && is_ours(&status))
+			file = is_same_by_time(present, question, &status)
+				       ? -EALREADY
+				       : open_file(folder, name);
 	}
 	close(folder);
+	/* From here on, a change would be noticed. */
+	if (file == -EALREADY)
+		return enter(present, &status) ? file : -ENOENT;
 	if (file < 0)
 		return file;
-	/* From here on, a change would be noticed. */
-	if (fstat(file, status) || status->st_size != size || !enter(present, status)) {
+	if (fstat(file, &status) || status.st_size != size || !enter(present, &status)) {
 		close(file);
 		return -ENOENT;
 	}
 	return file;
 }
 
+int present_flush(struct present *present)
+{
+	size_t size = present->unsent_size;
+
+	present->unsent_size = 0;
+	return size > 0 ? writer_write(present->writer, present->unsent, size) : 0;
+}
+
 static int send_answer(struct present *present, const struct tree_answer *answer)
 {
-	uint8_t bytes[TREE_ANSWER_SIZE];
+	tree_answer_encode(answer, present->unsent + present->unsent_size);
+	present->unsent_size += TREE_ANSWER_SIZE;
+	return present->unsent_size == sizeof(present->unsent) ? present_flush(present) : 0;
+}
 
-	tree_answer_encode(answer, bytes);
-	return writer_write(present->writer, bytes, sizeof(bytes));
+/* Digests the first bytes of the file for the answer. Returns 0 or -errno. */
+static int add_digest(struct present *present, int file, struct tree_answer *answer)
+{
+	/* The sender may wait for the others. */
+	int error = answer->size >= LONG_DIGEST ? present_flush(present) : 0;
+
+	return error ? error
+		     : file_digest(present->keyed, file, answer->size, present->writer->stop_fd,
+			       &answer->digest);
 }
 
 int present_answer(struct present *present, const struct question *question)
 {
 	struct tree_answer answer = {.number = present->number++, .size = question->size};
-	int file = open_staged(present, question, &answer.size), error = 0;
-	struct stat status;
+	int file = open_staged(present, question, &answer.size), error;
 
 	if (file == -EBUSY)
 		return 0;
 	if (file < 0) {
 		answer.size = question->size;
-		file = present->target < 0 ? -ENOENT : open_stored(present, question, &status);
-		answer.by_time = file >= 0 && present->by_time && question->by_time &&
-				 same_time(&status.st_mtim, &question->modified);
+		file = present->target < 0 ? -ENOENT : find_stored(present, question);
 	}
+	answer.by_time = file == -EALREADY;
+	if (answer.by_time)
+		return send_answer(present, &answer);
 	if (file == -ENOENT || file == -EACCES)
 		return 0;
 	if (file < 0)
 		return file;
-	if (!answer.by_time)
-		error = file_digest(present->keyed, file, answer.size, present->writer->stop_fd,
-			&answer.digest);
+	error = add_digest(present, file, &answer);
 	close(file);
 	if (error)
 		return error == -ECANCELED ? error : 0;

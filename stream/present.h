@@ -10,9 +10,13 @@
 #include <sys/stat.h>
 
 #include "protocol/digest.h"
+#include "protocol/tree.h"
 #include "stream/file-set.h"
 #include "stream/staging.h"
 #include "stream/writer.h"
+
+/* Answers that are written at once: each write may become a message. */
+#define PRESENT_ANSWERS 128
 
 struct present {
 	const struct staging *staging;
@@ -22,6 +26,8 @@ struct present {
 	struct writer *writer;    /* the caller's: where the answers go; its stop_fd ends reads */
 	uint64_t number;          /* of the next question */
 	struct file_set answered; /* files, as they were then */
+	uint8_t unsent[PRESENT_ANSWERS * TREE_ANSWER_SIZE];
+	size_t unsent_size; /* bytes of answers that are not written yet */
 };
 
 /* A question of the sender. */
@@ -40,6 +46,12 @@ struct question {
  * Returns 0 or -errno: -EISDIR or -ENOTDIR if something else is in its place; -ECANCELED...
  */
 int present_answer(struct present *present, const struct question *question);
+
+/*
+ * Writes the answers that are not written yet: call it when no question is at hand. Returns 0 or
+ * -errno.
+ */
+int present_flush(struct present *present);
 
 /*
  * True if the file with this status, in the place where the tree is stored, is one that was

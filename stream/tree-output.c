@@ -1091,11 +1091,13 @@ static int take_ask(struct tree_output *output, char *why)
 }
 
 /* All questions are answered: nothing else follows. */
-static int end_asks(struct tree_output *output)
+static int end_asks(struct tree_output *output, char *why)
 {
+	int error = present_flush(&output->present);
+
 	output->asked = true;
 	writer_close(output->present.writer);
-	return 0;
+	return error ? refuse(output, error, "", why) : 0;
 }
 
 static int start_stream(struct tree_output *output, char *why)
@@ -1171,7 +1173,7 @@ static int begin_entry(struct tree_output *output, char *why)
 		output->part = PART_TARGET;
 		return 0;
 	case TREE_ASKED:
-		return end_asks(output);
+		return end_asks(output, why);
 	case TREE_KEPT:
 		return take_kept(output, why);
 	case TREE_WITHDRAWN:
@@ -1330,6 +1332,16 @@ static ssize_t take_data(struct tree_output *output, const uint8_t *bytes, size_
 	return error ? error : taken;
 }
 
+/* No further bytes are at hand. Returns 0 or -errno. */
+static int end_write(struct tree_output *output, char *why)
+{
+	int error = take_results(output, output->window, why);
+
+	if (!error && (error = present_flush(&output->present)))
+		refuse(output, error, "", why);
+	return error;
+}
+
 int tree_output_write(
 	struct tree_output *output, const void *data, size_t size, char why[OUTPUT_FILE_WHY_SIZE])
 {
@@ -1348,7 +1360,7 @@ int tree_output_write(
 		bytes += taken;
 		size -= (size_t)taken;
 	}
-	return take_results(output, output->window, why);
+	return end_write(output, why);
 }
 
 int tree_output_end(struct tree_output *output, bool complete, char why[OUTPUT_FILE_WHY_SIZE])

@@ -62,8 +62,9 @@ static int tear_down(void **state)
 static int answer_to(const char *path, uint64_t size, bool linked)
 {
 	const struct question question = {.path = path, .size = size, .linked = linked};
+	int error = present_answer(&here.present, &question);
 
-	return present_answer(&here.present, &question);
+	return error ? error : present_flush(&here.present);
 }
 
 /* Asks, and checks that the answer is this many bytes of this text, or that there is none. */
@@ -138,6 +139,7 @@ static void ask_by_time(const char *path, time_t seconds, bool expected)
 	struct tree_answer answer;
 
 	assert_int_equal(present_answer(&here.present, &question), 0);
+	assert_int_equal(present_flush(&here.present), 0);
 	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), TREE_ANSWER_SIZE);
 	tree_answer_decode(&answer, bytes);
 	assert_int_equal(answer.number, here.present.number - 1);
@@ -163,6 +165,45 @@ static void size_and_time_may_suffice(void **state)
 	ask_by_time("tree/theirs", 1000, false);
 }
 
+/* Each write may become a message. */
+static void answers_are_written_together(void **state)
+{
+	const struct question question = {.path = "tree/a/whole", .size = 5};
+	uint8_t bytes[2 * PRESENT_ANSWERS * TREE_ANSWER_SIZE];
+	const ssize_t full = PRESENT_ANSWERS * TREE_ANSWER_SIZE;
+	struct tree_answer answer;
+
+	(void)state;
+	for (unsigned int i = 1; i <= PRESENT_ANSWERS + 3; i++) {
+		assert_int_equal(present_answer(&here.present, &question), 0);
+		assert_int_equal(
+			read(here.ends[0], bytes, sizeof(bytes)), i == PRESENT_ANSWERS ? full : -1);
+	}
+	assert_int_equal(present_flush(&here.present), 0);
+	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), 3 * TREE_ANSWER_SIZE);
+	tree_answer_decode(&answer, bytes + 2 * TREE_ANSWER_SIZE);
+	assert_int_equal(answer.number, PRESENT_ANSWERS + 2);
+	assert_int_equal(present_flush(&here.present), 0);
+	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), -1);
+}
+
+/* What takes long to digest does not hold up the answers before it. */
+static void a_large_file_is_digested_after_the_others_are_answered(void **state)
+{
+	const struct question small = {.path = "tree/a/whole", .size = 5};
+	const struct question large = {.path = "tree/large", .size = 2 << 20};
+	uint8_t bytes[2 * TREE_ANSWER_SIZE];
+
+	(void)state;
+	here.present.target = here.directory;
+	assert_int_equal(system("mkdir -p tree; head -c 2M /dev/zero >tree/large"), 0);
+	assert_int_equal(present_answer(&here.present, &small), 0);
+	assert_int_equal(present_answer(&here.present, &large), 0);
+	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), TREE_ANSWER_SIZE);
+	assert_int_equal(present_flush(&here.present), 0);
+	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), TREE_ANSWER_SIZE);
+}
+
 static void nobody_listens_any_more(void **state)
 {
 	(void)state;
@@ -176,6 +217,8 @@ static void nobody_listens_any_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(answers_are_written_together),
+		TEST(a_large_file_is_digested_after_the_others_are_answered),
 		TEST(an_earlier_attempt_is_used),
 		TEST(the_directory_is_used_for_an_update),
 		TEST(size_and_time_may_suffice),
