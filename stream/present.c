@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "protocol/tree.h"
@@ -74,9 +75,17 @@ bool present_is_kept(const struct present *present, const struct stat *status)
 	return file && file->kept;
 }
 
+static void forget_folder(struct present *present)
+{
+	if (present->has_folder)
+		close(present->folder);
+	present->has_folder = false;
+}
+
 void present_end(struct present *present)
 {
 	file_set_clear(&present->answered);
+	forget_folder(present);
 }
 
 /*
@@ -124,11 +133,37 @@ static int open_staged(struct present *present, const struct question *question,
 }
 
 /* True if this process may change the permissions and times of the file. */
-static bool is_ours(const struct stat *status)
+static bool is_ours(const struct present *present, const struct stat *status)
 {
-	uid_t user = geteuid();
+	return present->user == 0 || status->st_uid == present->user;
+}
 
-	return user == 0 || status->st_uid == user;
+/*
+ * Finds the folder of this path where the tree is stored, and the name in it. Returns a descriptor
+ * that belongs to *present, or -errno.
+ */
+static int find_folder(struct present *present, const char *path, char name[FILE_NAME_MAX + 1])
+{
+	const char *slash = strrchr(path, '/');
+	size_t length = slash ? (size_t)(slash - path) : 0;
+
+	if (slash && present->has_folder && strncmp(present->folder_path, path, length) == 0 &&
+		present->folder_path[length] == '\0') {
+		size_t size = strlen(slash + 1);
+
+		if (size > TREE_NAME_MAX || tree_check_name(slash + 1, size))
+			return -EPROTO;
+		memcpy(name, slash + 1, size + 1);
+		return present->folder;
+	}
+	forget_folder(present);
+	present->folder = tree_path_open(present->target, path, false, name);
+	if (present->folder < 0)
+		return present->folder;
+	present->has_folder = true;
+	memcpy(present->folder_path, path, length);
+	present->folder_path[length] = '\0';
+	return present->folder;
 }
 
 /* True if size and time tell that the file in its place is the sender's, and its owner may read it. */
@@ -149,7 +184,7 @@ static int find_stored(struct present *present, const struct question *question)
 	off_t size = (off_t)question->size;
 	char name[FILE_NAME_MAX + 1];
 	struct stat status;
-	int folder = tree_path_open(present->target, question->path, false, name), file = -ENOENT;
+	int folder = find_folder(present, question->path, name), file = -ENOENT;
 
 	if (folder < 0)
 		return folder == -ELOOP ? -ENOTDIR : folder;
@@ -157,12 +192,11 @@ static int find_stored(struct present *present, const struct question *question)
 		if (S_ISDIR(status.st_mode))
 			file = -EISDIR;
 		else if (S_ISREG(status.st_mode) && status.st_size == size &&
-			 (status.st_nlink == 1 || question->linked) && is_ours(&status))
+			 (status.st_nlink == 1 || question->linked) && is_ours(present, &status))
 			file = is_same_by_time(present, question, &status)
 				       ? -EALREADY
 				       : open_file(folder, name);
 	}
-	close(folder);
 	/* From here on, a change would be noticed. */
 	if (file == -EALREADY)
 		return enter(present, &status) ? file : -ENOENT;

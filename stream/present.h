@@ -21,6 +21,7 @@
 struct present {
 	const struct staging *staging;
 	int target;   /* the folder where the tree is stored, or -1: not asked */
+	uid_t user;   /* effective, of this process */
 	bool by_time; /* of its files, size and time suffice, if the sender agrees */
 	const struct digester *keyed; /* the stream's, without data */
 	struct writer *writer;    /* the caller's: where the answers go; its stop_fd ends reads */
@@ -28,6 +29,10 @@ struct present {
 	struct file_set answered; /* files, as they were then */
 	uint8_t unsent[PRESENT_ANSWERS * TREE_ANSWER_SIZE];
 	size_t unsent_size; /* bytes of answers that are not written yet */
+	/* The folder of the last question, if it was found in `target`: the next may be there. */
+	bool has_folder;
+	int folder;
+	char folder_path[TREE_LINK_MAX + 1];
 };
 
 /* A question of the sender. */
@@ -62,7 +67,7 @@ bool present_keep(struct present *present, const struct stat *status);
 /* True if present_keep() was true for this file. */
 bool present_is_kept(const struct present *present, const struct stat *status);
 
-/* Frees what was noted. */
+/* Forgets and frees what was noted. */
 void present_end(struct present *present);
 
 #endif

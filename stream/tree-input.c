@@ -384,11 +384,34 @@ static bool is_there(struct entry *entry)
 	return true;
 }
 
+/*
+ * If the peer has the file by size and time, it need not be opened: returns true if it is still as
+ * it was when it was asked for.
+ */
+static bool keep_unopened(struct entry *entry)
+{
+	struct stat status;
+
+	if (!entry->answer || !entry->answer->by_time || !entry->folder ||
+		fstatat(entry->folder->descriptor, entry->name, &status, AT_SYMLINK_NOFOLLOW) ||
+		!S_ISREG(status.st_mode))
+		return false;
+	describe(entry, TREE_FILE, &status);
+	entry->header.size = (uint64_t)status.st_size;
+	identify(entry, &status);
+	if (!is_there(entry))
+		return false;
+	sum_attributes(entry, &status);
+	return true;
+}
+
 /* Opens the file. Its size is taken from the open file, because it may have changed. */
 static void open_file(struct entry *entry)
 {
 	struct stat status;
 
+	if (keep_unopened(entry))
+		return;
 	entry->file = open_entry(entry);
 	if (entry->file < 0)
 		return leave_out(entry, -errno, NULL);

@@ -384,6 +384,7 @@ int tree_output_open(struct tree_output **result, int directory, const char *nam
 	output->present = (struct present){
 		.staging = &output->staging,
 		.target = options->update ? directory : -1,
+		.user = geteuid(),
 		.by_time = !options->checksum,
 		.keyed = options->keyed,
 		.writer = options->answers,
@@ -924,6 +925,9 @@ static int take_kept(struct tree_output *output, char *why)
 	error = take_earlier(output, true, &status);
 	if (!error) {
 		output->stored = true;
+		error = check_target(output);
+		if (error)
+			return refuse(output, error, "", why);
 		/* Its other names may already be in their places. */
 		error = status.st_nlink > 1
 				? change_later(output, &status, true)
@@ -1052,8 +1056,10 @@ static int take_name(struct tree_output *output, char *why)
 	}
 	set_path(output);
 	if (output->options.update) {
-		error = output->entry.kind == TREE_FOLDER ? 0 : check_target(output);
-		if (!error && output->entry.kind != TREE_FOLDER && output->entry.kind != TREE_KEPT)
+		bool is_new = output->entry.kind != TREE_FOLDER && output->entry.kind != TREE_KEPT;
+
+		error = is_new ? check_target(output) : 0;
+		if (is_new && !error)
 			error = check_place(output);
 		output->count += output->depth == 0;
 		return error ? refuse(output, error, "", why) : 0;

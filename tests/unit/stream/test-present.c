@@ -41,6 +41,7 @@ static int set_up(void **state)
 	here.present = (struct present){
 		.staging = &here.staging,
 		.target = -1,
+		.user = geteuid(),
 		.keyed = here.keyed,
 		.writer = &here.writer,
 	};
@@ -128,6 +129,17 @@ static void the_directory_is_used_for_an_update(void **state)
 	assert_int_equal(answer_to("tree/theirs/x", 3, false), -ENOTDIR);
 	assert_int_equal(answer_to("tree/link/x", 3, false), -ENOTDIR);
 	assert_int_equal(answer_to("tree/../x", 3, false), -EPROTO);
+	/* The last folder is the same, or its path begins with the same bytes. */
+	ask_for("tree/theirs", 3, true, 0, "");
+	assert_int_equal(answer_to("tree/..", 3, false), -EPROTO);
+	assert_int_equal(answer_to("tree/", 3, false), -EPROTO);
+	assert_int_equal(
+		system("mkdir tre tree/a/b; printf 1234 >tre/x; printf 12345 >tree/a/b/x"), 0);
+	ask("tree/a/b/x", 5, 5, "12345");
+	ask("tree/a/x", 5, 0, "");
+	ask("tre/x", 4, 4, "1234");
+	ask("tree/x", 4, 0, "");
+	ask("x", 4, 0, "");
 }
 
 /* Asks by time, and checks whether the answer is so. */
