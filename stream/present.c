@@ -166,7 +166,7 @@ static int find_folder(struct present *present, const char *path, char name[FILE
 	return present->folder;
 }
 
-/* True if size and time tell that the file in its place is the sender's, and its owner may read it. */
+/* True if size and time tell that the file in its place is the sender's. Its owner may read it. */
 static bool is_same_by_time(
 	const struct present *present, const struct question *question, const struct stat *status)
 {
@@ -175,8 +175,8 @@ static bool is_same_by_time(
 }
 
 /*
- * Finds the file of this size that is in the place of the stream's. A file of another user could not
- * get the permissions and time of the stream's, and is replaced. Returns its descriptor; -EALREADY
+ * Finds the file of this size that is in the place of the stream's. A file of another user could
+ * not get the permissions and time of the stream's, and is replaced. Returns its descriptor; -EALREADY
  * if size and time suffice, so that it is not opened; or another -errno.
  */
 static int find_stored(struct present *present, const struct question *question)
