@@ -176,8 +176,8 @@ static bool is_same_by_time(
 
 /*
  * Finds the file of this size that is in the place of the stream's. A file of another user could
- * not get the permissions and time of the stream's, and is replaced. Returns its descriptor; -EALREADY
- * if size and time suffice, so that it is not opened; or another -errno.
+ * not get the permissions and time of the stream's, and is replaced. Returns its descriptor;
+ * -EALREADY if size and time suffice, so that it is not opened; or another -errno.
  */
 static int find_stored(struct present *present, const struct question *question)
 {
