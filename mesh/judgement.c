@@ -196,3 +196,21 @@ void judgement_typical(const struct judgement *judgement, char *text, size_t siz
 		text_append(text, size, "%s, %s", rate, latency);
 	}
 }
+
+double judgement_limit(const struct judgement *judgement, const char **rail)
+{
+	double least = 1;
+
+	*rail = "";
+	for (unsigned int i = 0; i < judgement->rail_count; i++) {
+		const struct localisation *by = &judgement->verdicts[i].bandwidth;
+		double limit = exp(by->limit - by->typical);
+
+		if (by->measured == 0 || limit >= least)
+			continue;
+		least = limit;
+		if (judgement->rail_count > 1)
+			*rail = judgement->results[i].rail->name;
+	}
+	return least;
+}

@@ -38,4 +38,10 @@ const char *judgement_rail(const struct judgement *judgement, const struct findi
  */
 void judgement_typical(const struct judgement *judgement, char *text, size_t size);
 
+/*
+ * Returns below which part of the typical rate a direction counts as slow by itself, on the rail
+ * whose rates vary most, and sets its name: "" if there is only one.
+ */
+double judgement_limit(const struct judgement *judgement, const char **rail);
+
 #endif

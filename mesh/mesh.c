@@ -39,6 +39,9 @@
 /* Of tables that do not go to a terminal. */
 #define COLUMNS 80
 
+/* Below this part of the typical rate, it is told from where on a direction counts as slow. */
+#define LIMIT_TOLD 0.5
+
 /* Findings that are printed; --json and --html have all. */
 #define FINDINGS_SHOWN 20
 
@@ -539,6 +542,19 @@ static void print_drain(struct mesh *mesh, const struct judgement *judgement)
 	}
 }
 
+/* Tells that the noise hides what is slow. */
+static void add_noise(const struct judgement *judgement, char message[VERDICT_TEXT_SIZE])
+{
+	const char *rail;
+	double limit = judgement_limit(judgement, &rail);
+
+	if (limit < LIMIT_TOLD)
+		text_append(message, VERDICT_TEXT_SIZE,
+			"; the rates%s%s vary so much that a direction counts as slow only below "
+			"%.0f %% of the typical one",
+			*rail ? " of " : "", rail, 100 * limit);
+}
+
 /* The verdict in a sentence and a word; the exit status. */
 static enum exit_status conclude(const struct mesh *mesh, const struct judgement *judgement,
 	char message[VERDICT_TEXT_SIZE], const char **word)
@@ -557,6 +573,8 @@ static enum exit_status conclude(const struct mesh *mesh, const struct judgement
 	if (judgement->untried > 0)
 		text_append(
 			message, VERDICT_TEXT_SIZE, ", %u left out by --quick", judgement->untried);
+	if (!is_interrupted(mesh))
+		add_noise(judgement, message);
 	*word = is_interrupted(mesh)                     ? "incomplete"
 		: judgement->good + judgement->slow == 0 ? "broken"
 		: !bad                                   ? "healthy"

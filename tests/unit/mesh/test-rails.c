@@ -292,6 +292,26 @@ static void test_typical(void **state)
 	assert_string_equal(text, "a: 99.0 MB/s, 2.00 us; b: 99.0 MB/s, 2.00 us");
 }
 
+/* The rail whose rates vary most is told, and from where on a direction counts as slow. */
+static void test_limit(void **state)
+{
+	const char *rail;
+
+	(void)state;
+	options.device = "a,b";
+	measure();
+	judge();
+	assert_true(judgement_limit(&judgement, &rail) > 0.79);
+	for (unsigned int from = 0; from < HOSTS; from++)
+		for (unsigned int to = 0; to < HOSTS; to++)
+			results_bandwidth(&results[1], from, to)->bytes_per_second =
+				50000000 + (from * 31 + to * 17) * 7919 % 50 * 1000000;
+	judge();
+	assert_true(judgement_limit(&judgement, &rail) < 0.5);
+	assert_string_equal(rail, "b");
+	assert_int_equal(judgement.count, 0);
+}
+
 static void test_lists(void **state)
 {
 	static const struct {
@@ -331,6 +351,7 @@ int main(void)
 		WITH_HOSTS(test_hosts_without_a_rail),
 		WITH_HOSTS(test_directions_across_rails),
 		WITH_HOSTS(test_typical),
+		WITH_HOSTS(test_limit),
 		cmocka_unit_test(test_lists),
 	};
 
