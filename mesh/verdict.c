@@ -12,11 +12,11 @@
 #define RATE_MIN    0.8
 #define LATENCY_MAX 2.1
 
-/* Directions of an accused host that are tested again at a time. */
-#define RETESTS_OF_HOST 3
+/* Directions that are tested again of what an accused host or group sends, or receives. */
+#define RETESTS_OF_LINE 3
 
 /*
- * How often a direction is repeated that no accusation of a host explains: it has no other evidence
+ * How often a direction is repeated that no host or group explains: it has no other evidence
  * than its own tests, each of which a busy processor may have disturbed.
  */
 #define RETESTS_OF_DIRECTION 3
@@ -405,22 +405,37 @@ struct retests {
 	unsigned int count, size;
 };
 
+/* True if the accusation explains the direction: its host or group sends it, or receives it. */
+static bool explains(const struct retests *retests, const struct accusation *accusation,
+	unsigned int from, unsigned int to, bool *sends)
+{
+	const enum accused kind = accusation->kind;
+
+	if (kind <= ACCUSED_GROUPS) {
+		from = retests->by->groups[from];
+		to = retests->by->groups[to];
+	}
+	*sends = from == accusation->one && kind != ACCUSED_GROUP_INGRESS &&
+		 kind != ACCUSED_INGRESS && (kind != ACCUSED_GROUPS || to == accusation->other);
+	return kind < ACCUSED_PAIR && from != to &&
+	       (*sends || (to == accusation->one && kind != ACCUSED_GROUP_EGRESS &&
+				  kind != ACCUSED_EGRESS && kind != ACCUSED_GROUPS));
+}
+
 /*
- * How many tests a low direction may have: if an accusation of a host explains it, two, or one if
- * enough others of that host were chosen, among which those count that were repeated before.
+ * How many tests a low direction may have: if an accusation of a host or group explains it, two, or
+ * one if enough others were chosen for that, among which those count that were repeated before.
  */
 static unsigned int most_tests(const struct retests *retests, unsigned int from, unsigned int to)
 {
 	unsigned int most = 1 + RETESTS_OF_DIRECTION;
 
 	for (size_t i = 0; i < retests->by->accusation_count; i++) {
-		const struct accusation *accusation = &retests->by->accusations[i];
-		bool sends = accusation->one == from && accusation->kind != ACCUSED_INGRESS;
-		bool receives = accusation->one == to && accusation->kind != ACCUSED_EGRESS;
+		bool sends;
 
-		if (!verdict_is_of_host(accusation) || (!sends && !receives))
+		if (!explains(retests, &retests->by->accusations[i], from, to, &sends))
 			continue;
-		if (retests->chosen[2 * i + (sends ? 0 : 1)]++ >= RETESTS_OF_HOST)
+		if (retests->chosen[2 * i + (sends ? 0 : 1)]++ >= RETESTS_OF_LINE)
 			return 1;
 		most = 2;
 	}

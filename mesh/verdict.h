@@ -49,9 +49,9 @@ int verdict_make(struct verdict *verdict, const struct mesh_results *results,
 void verdict_free(struct verdict *verdict);
 
 /*
- * Stores the tests that should be repeated, at most this many: of each accused host, those of a few
- * directions, once; otherwise each that is low or late, until it was repeated three times. Those
- * that were tested least come first. Returns their number.
+ * Stores the tests that should be repeated, at most this many: of each accused host or group, those
+ * of a few directions, once; otherwise each that is low or late, until it was repeated three times.
+ * Those that were tested least come first. Returns their number.
  */
 unsigned int verdict_retests(const struct verdict *verdict, const struct mesh_results *results,
 	struct mesh_test *tests, unsigned int size);

@@ -158,6 +158,7 @@ static void test_groups(void **state)
 {
 	static char names[3][MESH_NAME_SIZE] = {"leaf1", "leaf2", "leaf3"};
 	static unsigned int groups[] = {0, 0, 1, 1, 2, 2};
+	struct mesh_test tests[64];
 
 	(void)state;
 	topology = (struct topology){names, 3, groups};
@@ -173,6 +174,9 @@ static void test_groups(void **state)
 	assert_string_equal(verdict.findings[0].text,
 		"the group leaf2 is slow when it sends to other groups: 8 of 8 directions at 30 % of "
 		"the typical 99.0 MB/s");
+	assert_int_equal(verdict_retests(&verdict, &results, tests, 64), 3);
+	for (int i = 0; i < 3; i++)
+		assert_true(groups[tests[i].from] == 1 && groups[tests[i].to] != 1);
 }
 
 static void test_hosts(void **state)
