@@ -32,10 +32,12 @@ join_hosts() {
 
 end_hosts() { touch "$VM_SHARED/end"; }
 
-# at HOST COMMAND: runs a command of a shell at the host of this number.
+# at HOST COMMAND...: runs a command of a shell, of one or more words, at the host of this number.
 at() {
+	local host=$1
+	shift
 	# shellcheck disable=SC2029 # expanded here
-	ssh "host$1" "$2"
+	ssh "host$host" "$*"
 }
 
 # running: prints what a mesh has started and still runs, at all hosts, and which of them do not answer.
