@@ -250,8 +250,8 @@ static void optional_device_attributes_are_not_needed(void **state)
 /* The active end creates the ring for the peer's data once it knows the size. */
 static void lack_of_memory_at_establishment_is_reported(void **state)
 {
-	static const struct hello theirs = {
-		HELLO_VERSION, MODE_READ, 0, 0, 1 << 20, 0, false, 0, 0, false, false, false};
+	static const struct hello theirs = {HELLO_VERSION, MODE_READ, 0, 0, 1 << 20, 0, false, 0, 0,
+		false, false, false, false};
 	uint8_t hello[HELLO_SIZE];
 	const struct rdma_conn_param reply = {
 		.private_data = hello,

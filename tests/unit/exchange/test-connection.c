@@ -322,18 +322,18 @@ static void refuses_a_reply_that_does_not_match(void **state)
 		uint8_t length, depth;
 		const char *input, *says;
 	} cases[] = {
-		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false},
+		{MODE_WRITE, {1, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false, false},
 			HELLO_SIZE, 1, NULL,
 			"the server's hello does not match ours (version 1, mode 0)"},
-		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false},
+		{MODE_WRITE, {3, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false, false},
 			HELLO_SIZE, 1, NULL, "version 3"},
-		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false},
+		{MODE_WRITE, {0, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false, false},
 			HELLO_SIZE, 1, NULL, "version 0"},
-		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0, false, false, false},
+		{MODE_WRITE, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0, false, false, false, false},
 			HELLO_SIZE, 1, NULL, "mode 1"},
-		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false},
+		{MODE_WRITE, {2, MODE_WRITE, 0, 0, 7, 0, false, 0, 0, false, false, false, false},
 			HELLO_SIZE - 1, 1, NULL, "does not match ours"},
-		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0, false, false, false},
+		{MODE_READ, {2, MODE_READ, 0, 0, 7, 0, false, 0, 0, false, false, false, false},
 			HELLO_SIZE, 0, NULL, "the server does not allow RDMA READ"},
 		{MODE_READ, {0}, 0, 0, NULL, "the server does not allow RDMA READ"},
 		/* The tutorial's programs exchange only texts. */
