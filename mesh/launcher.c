@@ -284,7 +284,9 @@ static int start_child(struct launcher *launcher, struct start *start)
 	if (error)
 		return error;
 	launcher->count++;
-	if (row->token == BY_INPUT && dprintf(child->input, "%s\n", start->rendezvous->token) < 0)
+	/* Of a program that has ended already, launcher_has_ended() tells why. */
+	if (row->token == BY_INPUT && dprintf(child->input, "%s\n", start->rendezvous->token) < 0 &&
+		errno != EPIPE)
 		return -errno;
 	child_close_input(child);
 	return 0;
