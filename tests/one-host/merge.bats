@@ -167,7 +167,7 @@ clear() {
 	make_tree
 	for mode in write read send; do
 		start_server --output "$DIR/in/" $mode
-		"$PAIR_BIN/rdma-client" --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
+		"$PAIR_BIN/rdma-client" "${SMALL[@]}" --input "$DIR/from/tree" $mode "$ADDRESS" "$PORT" >"$OUT" 2>"$ERR" &
 		CLIENTS=($!)
 		wait_until staged 3000000
 		echo more >>"$DIR/from/tree/large"
