@@ -41,6 +41,7 @@
 
 /* Below this part of the typical rate, it is told from where on a direction counts as slow. */
 #define LIMIT_TOLD 0.5
+#define LIMIT_NONE 0.01
 
 /* Findings that are printed; --json and --html have all. */
 #define FINDINGS_SHOWN 20
@@ -548,11 +549,16 @@ static void add_noise(const struct judgement *judgement, char message[VERDICT_TE
 	const char *rail;
 	double limit = judgement_limit(judgement, &rail);
 
-	if (limit < LIMIT_TOLD)
+	if (limit >= LIMIT_TOLD)
+		return;
+	text_append(message, VERDICT_TEXT_SIZE, "; the rates%s%s vary so much that ",
+		*rail ? " of " : "", rail);
+	if (limit < LIMIT_NONE)
+		text_append(message, VERDICT_TEXT_SIZE, "no direction counts as slow by itself");
+	else
 		text_append(message, VERDICT_TEXT_SIZE,
-			"; the rates%s%s vary so much that a direction counts as slow only below "
-			"%.0f %% of the typical one",
-			*rail ? " of " : "", rail, 100 * limit);
+			"a direction counts as slow only below %.0f %% of the typical one",
+			100 * limit);
 }
 
 /* The verdict in a sentence and a word; the exit status. */
