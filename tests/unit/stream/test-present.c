@@ -182,18 +182,18 @@ static void answers_are_written_together(void **state)
 {
 	const struct question question = {.path = "tree/a/whole", .size = 5};
 	uint8_t bytes[2 * PRESENT_ANSWERS * TREE_ANSWER_SIZE];
-	const ssize_t full = PRESENT_ANSWERS * TREE_ANSWER_SIZE;
+	const ssize_t size = TREE_ANSWER_SIZE;
 	struct tree_answer answer;
 
 	(void)state;
 	for (unsigned int i = 1; i <= PRESENT_ANSWERS + 3; i++) {
 		assert_int_equal(present_answer(&here.present, &question), 0);
-		assert_int_equal(
-			read(here.ends[0], bytes, sizeof(bytes)), i == PRESENT_ANSWERS ? full : -1);
+		assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)),
+			i == PRESENT_ANSWERS ? PRESENT_ANSWERS * size : -1);
 	}
 	assert_int_equal(present_flush(&here.present), 0);
-	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), 3 * TREE_ANSWER_SIZE);
-	tree_answer_decode(&answer, bytes + 2 * TREE_ANSWER_SIZE);
+	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), 3 * size);
+	tree_answer_decode(&answer, bytes + 2 * size);
 	assert_int_equal(answer.number, PRESENT_ANSWERS + 2);
 	assert_int_equal(present_flush(&here.present), 0);
 	assert_int_equal(read(here.ends[0], bytes, sizeof(bytes)), -1);

@@ -45,52 +45,52 @@ static void statuses_are_decoded_by_event(void **state)
 }
 
 /* Each refusal by our server and the message that the client prints for it. */
+static const struct {
+	struct hello theirs;
+	const char *says;
+} refusals[] = {
+	{{2, MODE_READ, 0, REFUSAL_MODE, 0, 0, false, 0, 0, false, false, false, false},
+		"cannot connect to h:7: the server runs in read mode; "},
+	{{2, MODE_WRITE, 0, REFUSAL_MODE, 0, 0, false, 0, 0, false, false, false, false},
+		"the server runs in write mode; "},
+	{{2, 200, 0, REFUSAL_MODE, 0, 0, false, 0, 0, false, false, false, false},
+		"the server runs in another mode; "},
+	{{9, 0, 0, REFUSAL_VERSION, 0, 0, false, 0, 0, false, false, false, false},
+		"speaks protocol version 9, this client speaks 2; "},
+	{{2, 0, 0, REFUSAL_SESSION, 0, 0, false, 0, 0, false, false, false, false},
+		"does not support this kind of session; "},
+	{{2, 0, 0, REFUSAL_RESOURCES, 0, 0, false, 0, 0, false, false, false, false},
+		"could not allocate memory"},
+	{{2, 0, 0, REFUSAL_BUSY, 0, 0, false, 0, 0, false, false, false, false},
+		"input or output serves one client at a time"},
+	{{2, 0, 0, REFUSAL_DEPTH, 0, 0, false, 0, 0, false, false, false, false},
+		"does not accept RDMA READs"},
+	{{2, 0, 0, REFUSAL_DEVICE, 0, 0, false, 0, 0, false, false, false, false},
+		"does not use the RDMA device"},
+	{{2, 0, 0, REFUSAL_MALFORMED, 0, 0, false, 0, 0, false, false, false, false},
+		"could not parse the client"},
+	{{2, 0, 0, REFUSAL_STOPPING, 0, 0, false, 0, 0, false, false, false, false},
+		"is shutting down"},
+	{{2, 0, 0, REFUSAL_CLIENTS, 0, 0, false, 0, 0, false, false, false, false},
+		"the server is full"},
+	{{2, 0, 0, REFUSAL_ADDRESS, 0, 0, false, 0, 0, false, false, false, false},
+		"too many clients from this address"},
+	{{2, 0, 0, REFUSAL_SIZE, UINT64_MAX - 1, 0, false, 0, 0, false, false, false, false},
+		"the server accepts at most 18,446,744,073,709,551,614 bytes from a client; "},
+	{{2, 0, 0, REFUSAL_SECRET, 0, 0, true, 0, 0, false, false, false, false},
+		"do not have the same secret"},
+	{{2, 0, 0, REFUSAL_SECRET, 0, 0, false, 0, 0, false, false, false, false},
+		"the server is of release 0.1, and requires a secret of that release; "},
+	{{2, 0, 0, REFUSAL_NONE, 0, 0, false, 0, 0, false, false, false, false},
+		"a reason unknown to this version"},
+	{{2, 0, 0, UINT32_MAX, 0, 0, false, 0, 0, false, false, false, false},
+		"a reason unknown to this version"},
+};
+
 static void refusals_are_explained(void **state)
 {
-	static const struct {
-		struct hello theirs;
-		const char *says;
-	} cases[] = {
-		{{2, MODE_READ, 0, REFUSAL_MODE, 0, 0, false, 0, 0, false, false, false},
-			"cannot connect to h:7: the server runs in read mode; "},
-		{{2, MODE_WRITE, 0, REFUSAL_MODE, 0, 0, false, 0, 0, false, false, false},
-			"the server runs in write mode; "},
-		{{2, 200, 0, REFUSAL_MODE, 0, 0, false, 0, 0, false, false, false},
-			"the server runs in another mode; "},
-		{{9, 0, 0, REFUSAL_VERSION, 0, 0, false, 0, 0, false, false, false},
-			"speaks protocol version 9, this client speaks 2; "},
-		{{2, 0, 0, REFUSAL_SESSION, 0, 0, false, 0, 0, false, false, false},
-			"does not support this kind of session; "},
-		{{2, 0, 0, REFUSAL_RESOURCES, 0, 0, false, 0, 0, false, false, false},
-			"could not allocate memory"},
-		{{2, 0, 0, REFUSAL_BUSY, 0, 0, false, 0, 0, false, false, false},
-			"input or output serves one client at a time"},
-		{{2, 0, 0, REFUSAL_DEPTH, 0, 0, false, 0, 0, false, false, false},
-			"does not accept RDMA READs"},
-		{{2, 0, 0, REFUSAL_DEVICE, 0, 0, false, 0, 0, false, false, false},
-			"does not use the RDMA device"},
-		{{2, 0, 0, REFUSAL_MALFORMED, 0, 0, false, 0, 0, false, false, false},
-			"could not parse the client"},
-		{{2, 0, 0, REFUSAL_STOPPING, 0, 0, false, 0, 0, false, false, false},
-			"is shutting down"},
-		{{2, 0, 0, REFUSAL_CLIENTS, 0, 0, false, 0, 0, false, false, false},
-			"the server is full"},
-		{{2, 0, 0, REFUSAL_ADDRESS, 0, 0, false, 0, 0, false, false, false},
-			"too many clients from this address"},
-		{{2, 0, 0, REFUSAL_SIZE, UINT64_MAX - 1, 0, false, 0, 0, false, false, false},
-			"the server accepts at most 18,446,744,073,709,551,614 bytes from a client; "},
-		{{2, 0, 0, REFUSAL_SECRET, 0, 0, true, 0, 0, false, false, false},
-			"do not have the same secret"},
-		{{2, 0, 0, REFUSAL_SECRET, 0, 0, false, 0, 0, false, false, false},
-			"the server is of release 0.1, and requires a secret of that release; "},
-		{{2, 0, 0, REFUSAL_NONE, 0, 0, false, 0, 0, false, false, false},
-			"a reason unknown to this version"},
-		{{2, 0, 0, UINT32_MAX, 0, 0, false, 0, 0, false, false, false},
-			"a reason unknown to this version"},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < COUNT(refusals); i++) {
 		uint8_t bytes[148] = {0};
 		struct rdma_cm_event event = {
 			.event = RDMA_CM_EVENT_REJECTED,
@@ -100,11 +100,11 @@ static void refusals_are_explained(void **state)
 		struct failure failure = {0};
 		char text[1024];
 
-		hello_encode(&cases[i].theirs, bytes);
+		hello_encode(&refusals[i].theirs, bytes);
 		failure_from_event(&failure, &event, PHASE_CONNECT);
 		explain_failure(&failure, "h:7", false, text, sizeof(text));
-		if (!strstr(text, cases[i].says))
-			fail_msg("'%s' does not contain '%s'", text, cases[i].says);
+		if (!strstr(text, refusals[i].says))
+			fail_msg("'%s' does not contain '%s'", text, refusals[i].says);
 		assert_int_equal(explain_status(&failure), STATUS_CONNECT);
 	}
 }
