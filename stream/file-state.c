@@ -10,6 +10,11 @@
 #define STEP_MS        20
 #define COARSE_STEP_MS 2000
 
+bool file_state_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
 struct file_state file_state_of(const struct stat *status)
 {
 	return (struct file_state){.size = (uint64_t)status->st_size, .modified = status->st_mtim};
@@ -35,8 +40,7 @@ bool file_state_lasts(const struct file_state *state, int file)
 	struct stat status;
 
 	return fstat(file, &status) == 0 && (uint64_t)status.st_size == state->size &&
-	       status.st_mtim.tv_sec == state->modified.tv_sec &&
-	       status.st_mtim.tv_nsec == state->modified.tv_nsec;
+	       file_state_same_time(&status.st_mtim, &state->modified);
 }
 
 bool file_state_grew(const struct file_state *state, int file)

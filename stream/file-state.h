@@ -19,6 +19,8 @@ struct file_state {
 	struct timespec modified;
 };
 
+bool file_state_same_time(const struct timespec *a, const struct timespec *b);
+
 struct file_state file_state_of(const struct stat *status);
 
 /*

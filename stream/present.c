@@ -7,6 +7,7 @@
 
 #include "protocol/tree.h"
 #include "stream/file-digest.h"
+#include "stream/file-state.h"
 #include "stream/present.h"
 #include "stream/storage.h"
 #include "stream/tree-path.h"
@@ -51,18 +52,13 @@ static bool enter(struct present *present, const struct stat *status)
 	return true;
 }
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 bool present_keep(struct present *present, const struct stat *status)
 {
 	struct answered *file = find(present, status);
 
 	if (!file || file->kept || file->size != status->st_size ||
-		!same_time(&file->modified, &status->st_mtim) ||
-		!same_time(&file->changed, &status->st_ctim))
+		!file_state_same_time(&file->modified, &status->st_mtim) ||
+		!file_state_same_time(&file->changed, &status->st_ctim))
 		return false;
 	file->kept = true;
 	return true;
@@ -171,7 +167,7 @@ static bool is_same_by_time(
 	const struct present *present, const struct question *question, const struct stat *status)
 {
 	return present->by_time && question->by_time && (status->st_mode & S_IRUSR) &&
-	       same_time(&status->st_mtim, &question->modified);
+	       file_state_same_time(&status->st_mtim, &question->modified);
 }
 
 /*

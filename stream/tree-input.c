@@ -345,12 +345,6 @@ static void read_ahead(struct entry *entry)
 	entry->contents = NULL;
 }
 
-/* True if the time is that of the entry. */
-static bool has_time(const struct entry *entry, const struct timespec *time)
-{
-	return time->tv_sec == entry->header.seconds && time->tv_nsec == entry->header.nanoseconds;
-}
-
 /* True if the first bytes of the open file, as many as were answered, have this digest. */
 static bool has_digest(struct entry *entry, const struct digest *answered)
 {
@@ -371,12 +365,13 @@ static bool has_digest(struct entry *entry, const struct digest *answered)
 static bool is_there(struct entry *entry)
 {
 	const struct tree_answer *answer = entry->answer;
-	uint64_t size = entry->header.size;
+	const struct file_state state = state_of(entry);
+	uint64_t size = state.size;
 	bool whole = answer && answer->size == entry->asked.size;
 
 	if (!answer || (whole ? answer->size != size : answer->size >= size))
 		return false;
-	if (answer->by_time ? !has_time(entry, &entry->asked.modified)
+	if (answer->by_time ? !file_state_same_time(&state.modified, &entry->asked.modified)
 			    : !has_digest(entry, &answer->digest))
 		return false;
 	entry->there = answer->size;

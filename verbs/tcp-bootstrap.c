@@ -760,15 +760,16 @@ static int take_path(struct tcp_id *tcp, struct event_copy *copy)
 int tcp_request(struct rdma_cm_id *id, const struct rdma_conn_param *parameters)
 {
 	struct tcp_id *tcp = tcp_id_of(id);
+	int error;
 
 	tcp_describe_queue_pair(tcp, parameters);
-	if (send_frame(tcp, tcp_queue_pair_encode(TCP_REQUEST, &tcp->ours, tcp->frame)) &&
-		!tcp_awaits_path(id))
-		return -1;
+	error = send_frame(tcp, tcp_queue_pair_encode(TCP_REQUEST, &tcp->ours, tcp->frame));
 	tcp->client->requested = true;
-	if (!tcp_awaits_path(id))
+	if (tcp_awaits_path(id))
+		return 0;
+	if (!error)
 		tcp->state = TCP_AWAITS_REPLY;
-	return 0;
+	return error;
 }
 
 static int take_rejection(struct tcp_id *tcp, struct event_copy *copy)

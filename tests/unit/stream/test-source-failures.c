@@ -20,23 +20,34 @@ static void assert_failed(int error, const char *sentence)
 	assert_string_equal(why, sentence);
 }
 
-static void detect_a_file_that_shrinks(unsigned int workers)
+/* Sends a file that is changed when its first bytes are in the ring, or also before that. */
+static void change_while_sent(unsigned int workers, void (*change)(int file), bool before)
 {
 	int file = feed_make_file("data.bin", FEED_DATA);
 
 	feed.workers = workers;
 	feed_open(feed.path);
+	if (before)
+		change(file);
 	feed_start();
 	source_begin(feed.source);
 	assert_true(feed_take());
-	/*
-	 * The ring already contains more than that, so the source reaches a premature end of file.
-	 */
-	assert_int_equal(ftruncate(file, 2 * FEED_MOST), 0);
+	change(file);
 	close(file);
 	while (feed_take())
 		;
 	oracle_await_end(&feed.oracle);
+}
+
+/* The ring already contains more than that, so the source reaches a premature end of file. */
+static void shrink(int file)
+{
+	assert_int_equal(ftruncate(file, 2 * FEED_MOST), 0);
+}
+
+static void detect_a_file_that_shrinks(unsigned int workers)
+{
+	change_while_sent(workers, shrink, false);
 	assert_true(feed.size < FEED_DATA);
 	assert_failed(-EIO, "cannot read data.bin: file was truncated while being read");
 }
@@ -74,21 +85,9 @@ static void detects_a_file_that_changes(void **state)
 	static void (*const changes[])(int file) = {overwrite, touch};
 
 	for (unsigned int i = 0; i < 2 * COUNT(changes); i++) {
-		int file;
-
 		if (i > 0)
 			feed_set_up(state);
-		file = feed_make_file("data.bin", FEED_DATA);
-		feed.workers = i % 2 ? 4 : 1;
-		feed_open(feed.path);
-		feed_start();
-		source_begin(feed.source);
-		assert_true(feed_take());
-		changes[i / 2](file);
-		close(file);
-		while (feed_take())
-			;
-		oracle_await_end(&feed.oracle);
+		change_while_sent(i % 2 ? 4 : 1, changes[i / 2], false);
 		assert_failed(-EIO, "cannot read data.bin: it changed while being read");
 		if (i < 2 * COUNT(changes) - 1)
 			feed_tear_down(state);
@@ -99,23 +98,9 @@ static void detects_a_file_that_changes(void **state)
 static void sends_a_file_that_grows(void **state)
 {
 	for (unsigned int i = 0; i < 4; i++) {
-		int file;
-
 		if (i > 0)
 			feed_set_up(state);
-		file = feed_make_file("data.bin", FEED_DATA);
-		feed.workers = i % 2 ? 4 : 1;
-		feed_open(feed.path);
-		if (i / 2)
-			grow(file);
-		feed_start();
-		source_begin(feed.source);
-		assert_true(feed_take());
-		grow(file);
-		close(file);
-		while (feed_take())
-			;
-		oracle_await_end(&feed.oracle);
+		change_while_sent(i % 2 ? 4 : 1, grow, i / 2);
 		feed_assert_sent(feed_data, FEED_DATA);
 		if (i < 3)
 			feed_tear_down(state);
