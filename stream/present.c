@@ -143,7 +143,7 @@ static int find_folder(struct present *present, const char *path, char name[FILE
 	const char *slash = strrchr(path, '/');
 	size_t length = slash ? (size_t)(slash - path) : 0;
 
-	if (slash && present->has_folder && strncmp(present->folder_path, path, length) == 0 &&
+	if (length > 0 && present->has_folder && strncmp(present->folder_path, path, length) == 0 &&
 		present->folder_path[length] == '\0') {
 		size_t size = strlen(slash + 1);
 
