@@ -74,15 +74,15 @@ static bool is_chosen(
 	enum program program, const struct cli_command *command, const struct option_row *row)
 {
 	const unsigned int bit = command ? 1U << command_id(command) : 0;
-	const struct option_row *chosen = NULL;
+	const struct option_row *const end = option_rows + option_row_count;
+	const struct option_row *other = row, *chosen = NULL;
 
-	for (unsigned int i = 0; i < option_row_count; i++) {
-		const struct option_row *other = &option_rows[i];
-
-		if (strcmp(other->name, row->name) == 0 && other->commands & commands_of(program) &&
+	while (other > option_rows && strcmp(other[-1].name, row->name) == 0)
+		other--;
+	for (; other < end && strcmp(other->name, row->name) == 0; other++)
+		if (other->commands & commands_of(program) &&
 			(!chosen || (other->commands & bit && !(chosen->commands & bit))))
 			chosen = other;
-	}
 	return chosen == row;
 }
 

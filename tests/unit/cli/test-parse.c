@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/option-table.h"
 #include "cli/parse.h"
 #include "protocol/attributes.h"
 #include "tests/unit/unit.h"
@@ -760,6 +761,16 @@ static void takes_many_files(void **state)
 	options_free(&options);
 }
 
+/* The parser looks for other rows of an option next to one of them. */
+static void rows_of_an_option_adjoin(void **state)
+{
+	(void)state;
+	for (unsigned int i = 1; i < option_row_count; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (strcmp(option_rows[j].name, option_rows[i].name) == 0)
+				assert_string_equal(option_rows[i - 1].name, option_rows[i].name);
+}
+
 static int fill(void **state)
 {
 	(void)state;
@@ -778,6 +789,7 @@ int main(void)
 		cmocka_unit_test(help_and_version_need_no_other_argument),
 		cmocka_unit_test(explain_takes_any_message),
 		cmocka_unit_test(takes_many_files),
+		cmocka_unit_test(rows_of_an_option_adjoin),
 	};
 
 	return cmocka_run_group_tests_name("parse", tests, fill, NULL);
