@@ -138,6 +138,8 @@ static void the_directory_is_used_for_an_update(void **state)
 	ask("tree/a/b/x", 5, 5, "12345");
 	ask("tree/a/x", 5, 0, "");
 	ask("tre/x", 4, 4, "1234");
+	ask("none", 4, 0, "");
+	assert_int_equal(answer_to("/none", 4, false), -EPROTO);
 	ask("tree/x", 4, 0, "");
 	ask("x", 4, 0, "");
 }
