@@ -1,16 +1,15 @@
 /* See mesh/launcher.h. A row of the table for each way to start agents. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "copy/rsh.h"
 #include "mesh/launcher.h"
+#include "protocol/secret.h"
 
 /* How long programs may take to end once their agents have. */
 #define END_MS   5000
@@ -18,6 +17,9 @@
 
 /* Enough for a launcher with an agent's words: there are at most ADDRESSES_MAX addresses. */
 #define WORDS_MAX 64
+
+/* "/proc/PID/fd/N" */
+#define KEPT_PATH_SIZE 40
 
 /* What a row needs to make the words. */
 struct start {
@@ -32,8 +34,7 @@ struct start {
 	char count[16];
 	char port[8];
 	char name[MESH_NAME_SIZE + 16];
-	const char *folder;
-	char script[80];
+	char script[KEPT_PATH_SIZE];
 	const char *words[WORDS_MAX + RSH_WORDS_MAX];
 	int used;
 };
@@ -107,7 +108,7 @@ static void add_clush(struct start *start)
 	ADD(start, "clush", "-w", start->list, "-f", start->count, start->command);
 }
 
-/* pdsh has no standard input for the agents, so it runs a script that reads the token's file. */
+/* pdsh has no standard input for the agents, so it runs a script that reads the token. */
 static void add_pdsh(struct start *start)
 {
 	ADD(start, "pdsh", "-R", "exec", "-f", start->count, "-w", start->list, "sh", start->script,
@@ -204,64 +205,55 @@ static char *shell_command(struct start *start)
 	return fclose(stream) ? NULL : text;
 }
 
-/* Writes a file that only this user may read. Returns 0 or -errno. */
-static int write_file(const char *path, const char *text, const char *more)
+/*
+ * Keeps a text where only programs of this user can read it, and only until launcher_end() or the
+ * end of this program. Returns 0 or -errno.
+ */
+static int keep(struct launcher *launcher, const char *text, char path[KEPT_PATH_SIZE])
 {
-	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), error = 0;
+	char own[SECRET_PATH_SIZE];
+	int file = secret_keep(text, own);
 
 	if (file < 0)
-		return -errno;
-	if (dprintf(file, "%s%s\n", text, more) < 0)
-		error = -errno;
-	close(file);
-	return error;
+		return file;
+	launcher->kept[launcher->kept_count++] = file;
+	snprintf(path, KEPT_PATH_SIZE, "/proc/%d/fd/%d", getpid(), file);
+	return 0;
 }
 
-/* Makes a folder with the token and a script that gives it to the agent of the host "$1". */
-static int write_folder(struct launcher *launcher, struct start *start)
+/* Returns a script that gives the agent of the host "$1" this token. The caller frees it. */
+static char *make_script(struct start *start, const char *token)
 {
-	const char *temporary = getenv("TMPDIR");
-	char path[96], *script = NULL, *words[RSH_WORDS_MAX + 1];
+	char *script = NULL, *words[RSH_WORDS_MAX + 1];
 	size_t size;
-	int error, count = rsh_split(start->rsh, words);
+	int count = rsh_split(start->rsh, words);
 	FILE *stream = open_memstream(&script, &size);
 
-	snprintf(launcher->folder, sizeof(launcher->folder), "%.40s/rdma-mesh-XXXXXX",
-		temporary ? temporary : "/tmp");
-	if (!stream || !mkdtemp(launcher->folder)) {
-		*launcher->folder = '\0';
-		return -errno;
-	}
+	if (!stream)
+		return NULL;
 	fputs("exec", stream);
 	for (int i = 0; i < count; i++)
 		fprintf(stream, " %s", words[i]);
 	if (count == 1 && strcmp(words[0], "ssh") == 0)
 		fputs(" -o BatchMode=yes", stream);
-	fprintf(stream, " \"$1\" \"%s --name $1\" <%s/token", start->command, launcher->folder);
-	if (fclose(stream))
-		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/token", launcher->folder);
-	error = write_file(path, start->rendezvous->token, "");
-	snprintf(start->script, sizeof(start->script), "%s/start", launcher->folder);
-	if (!error)
-		error = write_file(start->script, script, "");
-	free(script);
-	return error;
+	fprintf(stream, " \"$1\" \"%s --name $1\" <%s\n", start->command, token);
+	return fclose(stream) ? NULL : script;
 }
 
-static void remove_folder(struct launcher *launcher)
+/* Keeps the token, and the script that gives it to an agent. Returns 0 or -errno. */
+static int keep_token(struct launcher *launcher, struct start *start)
 {
-	static const char *const files[] = {"token", "start"};
-	char path[96];
+	char line[SECRET_TEXT_SIZE + 1], path[KEPT_PATH_SIZE], *script;
+	int error;
 
-	if (!*launcher->folder)
-		return;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", launcher->folder, files[i]);
-		unlink(path);
-	}
-	rmdir(launcher->folder);
-	*launcher->folder = '\0';
+	snprintf(line, sizeof(line), "%s\n", start->rendezvous->token);
+	error = keep(launcher, line, path);
+	if (error)
+		return error;
+	script = make_script(start, path);
+	error = script ? keep(launcher, script, start->script) : -ENOMEM;
+	free(script);
+	return error;
 }
 
 /* Starts one program, and gives it the token. */
@@ -298,7 +290,7 @@ static int start_children(struct launcher *launcher, struct start *start)
 	int error = 0;
 
 	if (launcher->row->token == BY_FILE)
-		error = write_folder(launcher, start);
+		error = keep_token(launcher, start);
 	if (!launcher->row->each)
 		return error ? error : start_child(launcher, start);
 	for (unsigned int i = 0; !error && i < hosts->count; i++) {
@@ -414,5 +406,6 @@ void launcher_end(struct launcher *launcher)
 	free(launcher->children);
 	launcher->children = NULL;
 	launcher->count = 0;
-	remove_folder(launcher);
+	while (launcher->kept_count > 0)
+		close(launcher->kept[--launcher->kept_count]);
 }

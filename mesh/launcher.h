@@ -1,8 +1,8 @@
 /*
  * Starts the agents of a mesh through a program that the site has: ssh for each host, or one srun,
  * clush, pdsh or mpirun for all. The token goes to the standard input of each agent; with pdsh,
- * which has none, through a file that only this user may read; with mpirun, which has it for one
- * process only, through an environment variable. Main thread.
+ * which has none, through a file in memory that only this user may read; with mpirun, which has it
+ * for one process only, through an environment variable. Main thread.
  */
 #ifndef MESH_LAUNCHER_H
 #define MESH_LAUNCHER_H
@@ -23,7 +23,8 @@ struct launcher {
 	const struct launcher_row *row;
 	struct child *children;
 	unsigned int count;
-	char folder[64]; /* with pdsh: of the file with the token; "": none */
+	int kept[2]; /* with pdsh: files in memory with the token, and with a script */
+	unsigned int kept_count;
 };
 
 /* The name of a way to start agents: "ssh". */
