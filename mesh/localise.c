@@ -72,10 +72,16 @@ static bool is_measured(const struct localisation *result, size_t cell)
 	return result->values[cell] > MESH_UNMEASURED;
 }
 
+/* How far the cell is below the typical value. */
+static double depth_of(const struct search *search, size_t cell)
+{
+	return fmin(DEPTH_MAX, search->result->typical - search->result->values[cell]);
+}
+
 static void count_cell(const struct search *search, size_t cell, struct share *share)
 {
 	share->of++;
-	share->depth += fmin(DEPTH_MAX, search->result->typical - search->result->values[cell]);
+	share->depth += depth_of(search, cell);
 	share->low += search->level[cell] != LEVEL_GOOD;
 	share->failed += search->result->values[cell] <= MESH_FAILED;
 }
@@ -201,24 +207,39 @@ static struct share share_of_groups(
 	return share;
 }
 
-/* True if the group has several hosts, between which at most a third of the directions are low. */
-static bool is_healthy_inside(const struct search *search, unsigned int group)
+/*
+ * True if the group has several hosts, and at most a third of the directions between them are low,
+ * and as slow as these cells: at least half as far below the typical value, on average.
+ */
+static bool is_healthy_inside(const struct search *search, unsigned int group, struct share outside)
 {
 	const struct localisation *result = search->result;
-	struct share inside = {0};
-	unsigned int members = 0;
+	const double depth = outside.depth / outside.of / 2;
+	unsigned int members = 0, inside = 0, low = 0;
 
 	for (unsigned int from = 0; from < result->hosts; from++) {
 		members += result->groups[from] == group;
 		for (unsigned int to = 0; to < result->hosts; to++) {
 			size_t cell = (size_t)from * result->hosts + to;
 
-			if (result->groups[from] == group && result->groups[to] == group &&
-				is_measured(result, cell))
-				count_cell(search, cell, &inside);
+			if (result->groups[from] != group || result->groups[to] != group ||
+				!is_measured(result, cell))
+				continue;
+			inside++;
+			low += search->level[cell] != LEVEL_GOOD && depth_of(search, cell) >= depth;
 		}
 	}
-	return members > 1 && 3 * inside.low <= inside.of;
+	return members > 1 && 3 * low <= inside;
+}
+
+/* True if these groups, which may be one, are bad towards others or each other. */
+static bool are_bad(const struct search *search, const struct accusation *accusation)
+{
+	const struct share share = share_of_groups(search, accusation);
+
+	return is_enough(search, share) && is_healthy_inside(search, accusation->one, share) &&
+	       (accusation->kind != ACCUSED_GROUPS ||
+		       is_healthy_inside(search, accusation->other, share));
 }
 
 static int accuse_groups(struct search *search)
@@ -227,28 +248,20 @@ static int accuse_groups(struct search *search)
 	const unsigned int count = result->groups ? result->group_count : 0;
 
 	for (unsigned int group = 0; count > 2 && group < count; group++) {
-		struct accusation both = {.kind = ACCUSED_GROUP, .one = group}, one = both;
-		bool sends, receives;
+		const struct accusation both = {.kind = ACCUSED_GROUP, .one = group};
+		const struct accusation egress = {.kind = ACCUSED_GROUP_EGRESS, .one = group};
+		const struct accusation ingress = {.kind = ACCUSED_GROUP_INGRESS, .one = group};
+		const bool sends = are_bad(search, &egress), receives = are_bad(search, &ingress);
+		const struct accusation bad = sends && receives ? both : sends ? egress : ingress;
 
-		if (!is_healthy_inside(search, group))
-			continue;
-		one.kind = ACCUSED_GROUP_EGRESS;
-		sends = is_enough(search, share_of_groups(search, &one));
-		one.kind = ACCUSED_GROUP_INGRESS;
-		receives = is_enough(search, share_of_groups(search, &one));
-		if (sends && !receives)
-			one.kind = ACCUSED_GROUP_EGRESS;
-		if ((sends || receives) &&
-			accuse(search, sends && receives ? both : one, has_group))
+		if ((sends || receives) && accuse(search, bad, has_group))
 			return -ENOMEM;
 	}
 	for (unsigned int from = 0; from < count; from++)
 		for (unsigned int to = 0; to < count; to++) {
 			struct accusation one = {.kind = ACCUSED_GROUPS, .one = from, .other = to};
 
-			if (from != to && is_enough(search, share_of_groups(search, &one)) &&
-				is_healthy_inside(search, from) && is_healthy_inside(search, to) &&
-				accuse(search, one, has_group))
+			if (from != to && are_bad(search, &one) && accuse(search, one, has_group))
 				return -ENOMEM;
 		}
 	return 0;

@@ -220,6 +220,44 @@ static void test_group(void **state)
 	synthetic_free(&table);
 }
 
+/*
+ * The uplink of a group of two is bad, and one of the two directions inside, measured while a
+ * processor was busy, is slow, too, but by far not as slow: rates of a series in bytes per second.
+ */
+static void test_group_with_a_slow_direction(void **state)
+{
+	static const double rates[6][6] = {
+		{0, 4493039, 4443769, 5256697, 1103779, 1107325},
+		{4969078, 0, 4229444, 4503161, 1102614, 1060830},
+		{5129825, 4031413, 0, 4746472, 1062700, 1098348},
+		{4291298, 4852272, 5422236, 0, 1085025, 1101445},
+		{1099196, 1094724, 975634, 1106016, 0, 3583869},
+		{1108584, 1108587, 1095048, 1008158, 4367122, 0},
+	};
+	static const unsigned int twos[] = {0, 0, 1, 1, 2, 2};
+	struct synthetic table;
+	struct localisation result;
+
+	(void)state;
+	synthetic_make(&table, COUNT(twos), false, NOISE, 1);
+	for (unsigned int from = 0; from < COUNT(twos); from++)
+		for (unsigned int to = 0; to < COUNT(twos); to++)
+			if (from != to)
+				table.values[from * COUNT(twos) + to] = log(rates[from][to]);
+	result = run(&table, twos);
+	assert_int_equal(only(&result)->kind, ACCUSED_GROUP);
+	assert_int_equal(only(&result)->one, 2);
+	localisation_free(&result);
+	/* As slow as the others: the hosts are bad. */
+	for (unsigned int from = 4; from < COUNT(twos); from++)
+		table.values[from * COUNT(twos) + 9 - from] = log(1100000);
+	result = run(&table, twos);
+	assert_int_equal(result.accusation_count, 2);
+	assert_int_equal(result.accusations[0].kind, ACCUSED_HOST);
+	localisation_free(&result);
+	synthetic_free(&table);
+}
+
 /* What is between one pair of groups only, is no fault of either. */
 static void test_between_groups(void **state)
 {
@@ -343,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_undecided),
 		cmocka_unit_test(test_all_failed),
 		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_group_with_a_slow_direction),
 		cmocka_unit_test(test_between_groups),
 		cmocka_unit_test(test_scores),
 		cmocka_unit_test(test_scores_quick),
