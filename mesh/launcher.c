@@ -224,18 +224,17 @@ static int keep(struct launcher *launcher, const char *text, char path[KEPT_PATH
 /* Returns a script that gives the agent of the host "$1" this token. The caller frees it. */
 static char *make_script(struct start *start, const char *token)
 {
-	char *script = NULL, *words[RSH_WORDS_MAX + 1];
+	char *script = NULL;
 	size_t size;
-	int count = rsh_split(start->rsh, words);
 	FILE *stream = open_memstream(&script, &size);
 
 	if (!stream)
 		return NULL;
+	start->used = 0;
+	add_rsh(start);
 	fputs("exec", stream);
-	for (int i = 0; i < count; i++)
-		fprintf(stream, " %s", words[i]);
-	if (count == 1 && strcmp(words[0], "ssh") == 0)
-		fputs(" -o BatchMode=yes", stream);
+	for (int i = 0; i < start->used; i++)
+		fprintf(stream, " %s", start->words[i]);
 	fprintf(stream, " \"$1\" \"%s --name $1\" <%s\n", start->command, token);
 	return fclose(stream) ? NULL : script;
 }

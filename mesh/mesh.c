@@ -41,6 +41,8 @@
 
 /* Below this part of the typical rate, it is told from where on a direction counts as slow. */
 #define LIMIT_TOLD 0.5
+
+/* Below this one, none does. */
 #define LIMIT_NONE 0.01
 
 /* Findings that are printed; --json and --html have all. */

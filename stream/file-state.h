@@ -19,6 +19,7 @@ struct file_state {
 	struct timespec modified;
 };
 
+/* True if two times of files are the same, to the nanosecond. */
 bool file_state_same_time(const struct timespec *a, const struct timespec *b);
 
 struct file_state file_state_of(const struct stat *status);
