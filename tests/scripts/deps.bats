@@ -60,3 +60,31 @@ lacks() {
 	sed -i 's/pkg-config (/pkg-config-other (/' "$BATS_TEST_TMPDIR/installed"
 	lacks pkg-config
 }
+
+@test "the package kubectl of the Kubernetes project is as good as Debian's, with which it conflicts" {
+	sed -i 's/ kubernetes-client,/ kubectl,/' "$BATS_TEST_TMPDIR/installed"
+	run ./scripts/deps --check
+	echo "$output"
+	[ "$status" -eq 0 ]
+	sed -i 's/ kubectl,/ kubectl-other,/' "$BATS_TEST_TMPDIR/installed"
+	lacks kubernetes-client
+}
+
+@test "when dpkg rejects a package, that and the reason are shown, not all that apt-get prints" {
+	cat >"$BATS_TEST_TMPDIR/apt-get" <<-'END'
+	#!/bin/sh
+	seq 1000
+	echo 'dpkg: error processing archive jq_1.deb (--unpack):'
+	echo " trying to overwrite '/usr/bin/jq', which is also in package jq-other"
+	seq 1000
+	echo 'E: Sub-process /usr/bin/dpkg returned an error code (1)'
+	exit 1
+	END
+	sed -i '/ jq,/d' "$BATS_TEST_TMPDIR/installed"
+	run ./scripts/deps
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ ${#lines[@]} -lt 20 ]
+	grep -q 'which is also in package jq-other' <<<"$output"
+	[ "${lines[-1]}" = 'deps: cannot install jq' ]
+}
