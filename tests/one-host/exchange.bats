@@ -362,9 +362,12 @@ client_is_refused() {
 	wait_line "$DIR/peer" there
 	interrupt_loop
 	kill_peers
-	loop diagnose "$ADDRESS"
-	wait_line "$OUT" '^name  *ok'
+	# The peer makes the diagnosis wait: if it ended by itself just before the signal, bash would go on.
+	listening_peer --hello diagnosis -- say:there pause
+	loop diagnose "$ADDRESS" "$PEER_PORT"
+	wait_line "$DIR/peer" there
 	interrupt_loop
+	kill_peers
 	start_server any
 	loop bandwidth write --duration 80 "$ADDRESS" "$PORT"
 	wait_line "$OUT" 'average'
